@@ -21,7 +21,7 @@ PIP = -m pip install --quiet --disable-pip-version-check
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
-demo: $(VENV)/.stamp-core ## set up, and run an agent in three SDKs, with somebody else behind each of them
+demo: $(VENV)/.stamp-core ## set up, and run an agent in three SDKs, with another provider behind each of them
 	@$(VENV)/bin/python examples/demo.py $(ARGS)
 
 test: $(VENV)/.stamp-dev ## set up and run the tests, on all cores and in random order (ARGS="-k sse" goes to pytest)
@@ -96,7 +96,7 @@ $(SDKS)/.stamp: pyproject.toml benchmarks/requirements-sdks.txt | $(SDKS)/bin/py
 	@$(SDKS)/bin/python $(PIP) -e . -r benchmarks/requirements-sdks.txt
 	@touch $@
 
-# Two, because those of Google want an elder SDK of Google than the rest. Most of what is installed is never imported.
+# Two, because those of Google require an older SDK of Google than the rest. Most of what is installed is never imported.
 $(FRAMES)/.stamp: pyproject.toml | $(FRAMES)/bin/python
 	@echo "Installing unified-llm and agent frameworks into $(FRAMES) (once)"
 	@$(FRAMES)/bin/python $(PIP) --no-compile -e ".[frameworks]"

@@ -54,7 +54,7 @@ _TOOLS = (
     ("read_sensor", "Read the latest value of one sensor, with its unit.", ("sensor", "window_minutes")),
     ("list_sensors", "List the sensors installed in one part of the station.", ("section",)),
     ("order_part", "Order a spare part from the depot on the mainland.", ("part_number", "quantity", "reason")),
-    ("find_part", "Search the parts catalogue by words or by number.", ("query", "limit")),
+    ("find_part", "Search the parts catalog by words or by number.", ("query", "limit")),
     ("schedule_task", "Put a maintenance task on the roster.", ("task", "day", "keeper")),
     ("list_tasks", "List the open maintenance tasks of a keeper.", ("keeper", "limit")),
     ("tide_table", "Give high and low water for a day at the slipway.", ("day",)),
@@ -150,7 +150,7 @@ def chat_request(turns: int) -> Json:
 
 
 def responses_request(turns: int) -> Json:
-    """The same conversation as a Responses request body, spelt as that API's own clients spell it."""
+    """The same conversation as a Responses request body, spelled as that API's own clients spell it."""
     items: list[Json] = []
     for turn in conversation(turns):
         if turn.asked:

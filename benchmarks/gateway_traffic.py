@@ -176,7 +176,7 @@ class Load(asyncio.Protocol):
         state.failed += head[9:12] != b"200"
         state.answers += 1
         if state.count:
-            # A proxy may cut an event anywhere: what stands between its chunks is no part of it.
+            # A proxy may cut an event anywhere: what stands between its chunks is not part of it.
             body = body if self.length is not None else _dechunked(body)
             numbers = [int(each) for each in _NUMBER.findall(body)]
             state.events += len(numbers)

@@ -2,7 +2,7 @@
 
 ANSWERS is a JSON file: `{path: {"plain": text, "events": [text, ...], "shown": n}}`. A request whose body asks for a
 stream gets the events, all in one write. Under `/held` it gets the first `shown` of them, and the others only once
-somebody has posted to `/go`, or two seconds later: whoever has the first ones in hand before that was not kept
+`/go` has received a POST, or two seconds later: a caller that has the first ones before that was not kept
 waiting by anything that wants to see more. The answer to `/go` says which of the two it was.
 
 The standard library only, one process of its own, its port on standard output.

@@ -4,7 +4,7 @@
 
 ROW is a row of `run.py` by name (default: request-50-there). Stages are timed by wrapping the handful of functions
 that a conversion passes through, least of many runs; functions come from cProfile, which inflates small ones, so trust
-shares of neighbours rather than figures.
+shares of neighbors rather than figures.
 """
 
 from __future__ import annotations

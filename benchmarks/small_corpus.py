@@ -64,7 +64,7 @@ _CHAT_REQUESTS = [
     ),
     _chat(
         _says("user", [
-            {"type": "text", "text": "What is on the picture?"},
+            {"type": "text", "text": "What is in the image?"},
             {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{_PIXEL}"}},
         ]),
         max_completion_tokens=300,
@@ -136,7 +136,7 @@ _RESPONSES_REQUESTS = [
     ),
     _responses([
         _says("user", [
-            {"type": "input_text", "text": "What is on the picture?"},
+            {"type": "input_text", "text": "What is in the image?"},
             {"type": "input_image", "image_url": f"data:image/png;base64,{_PIXEL}", "detail": "auto"},
         ]),
     ]),
@@ -222,7 +222,7 @@ _MESSAGES_REQUESTS = [
     ),
     _messages(
         _says("user", [
-            _text("What is on the picture?"),
+            _text("What is in the image?"),
             {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": _PIXEL}},
         ]),
     ),
@@ -282,7 +282,7 @@ _GENERATE_REQUESTS = [
         tools=[_GOOGLE_TOOL], generationConfig={"thinkingConfig": {"includeThoughts": True}},
     ),
     _generate(_turn(
-        "user", {"text": "What is on the picture?"}, {"inlineData": {"mimeType": "image/png", "data": _PIXEL}},
+        "user", {"text": "What is in the image?"}, {"inlineData": {"mimeType": "image/png", "data": _PIXEL}},
     )),
     _generate(
         _turn("user", {"text": words(3, 1)}),
@@ -341,7 +341,7 @@ _INTERACTIONS_REQUESTS = [
         ],
         tools=[{"type": "function", **_function()}],
     ),
-    _interaction([_text("What is on the picture?"), {"type": "image", "data": _PIXEL, "mime_type": "image/png"}]),
+    _interaction([_text("What is in the image?"), {"type": "image", "data": _PIXEL, "mime_type": "image/png"}]),
 ]
 
 

@@ -1,4 +1,4 @@
-"""One agent with two tools, written for each of the three official SDKs, and somebody else behind every one of them.
+"""One agent with two tools, written for each of the three official SDKs, and another provider behind every one of them.
 
 `make demo`, or `python examples/demo.py` where unified_llm and the SDKs are installed. It needs no key and no network:
 `local/echo` answers in all five protocols, on the wire, and signs its reasoning. `--matrix` shows the table
@@ -150,7 +150,7 @@ def main(arguments: list[str]) -> None:
         import convert_traffic
 
         return convert_traffic.main()
-    console.print("[bold]One agent, two tools, three official SDKs, and somebody else behind each of them.[/]")
+    console.print("[bold]One agent, two tools, three official SDKs, and another provider behind each of them.[/]")
     console.print("[dim]No key and no network: local/echo, a lenient mock, answers in all five protocols.[/]")
     try:
         known = surfaces()

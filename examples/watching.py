@@ -1,4 +1,4 @@
-"""A conversation of somebody's agent with a protocol it does not know, and what can be seen of it from both ends.
+"""A conversation of an agent with a protocol it does not know, and what can be seen of it from both ends.
 
 Above, the requests as the SDK sent them and what the agent heard; below, what arrived at `local/echo`; between the two,
 the losses that were told.
@@ -32,7 +32,7 @@ class Surface(NamedTuple):
 
 
 class Run:
-    """One conversation of an agent with somebody else's protocol, and everything it left behind."""
+    """One conversation of an agent with another provider's protocol, and everything it left behind."""
 
     def __init__(self, surface: Surface, upstream: str, slow: int = 0) -> None:
         self.surface = surface

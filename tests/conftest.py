@@ -43,7 +43,7 @@ def _deny_network(event: str, args: tuple[Any, ...]) -> None:
 
 sys.addaudithook(_deny_network)
 
-# Every HTTP client makes one, and reading the certificates takes longer than most tests; nobody here speaks TLS.
+# Every HTTP client makes one, and reading the certificates takes longer than most tests; no test uses TLS.
 ssl.create_default_context = functools.lru_cache(ssl.create_default_context)
 
 # Modules, records and test items stay until the end, so the collector need not look at them: not while they are made,

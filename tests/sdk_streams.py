@@ -89,7 +89,7 @@ def final_response(events: Events) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _lenient() -> Iterator[None]:
-    """The SDK builds models unvalidated and then warns, inside itself, that they do not serialise as declared."""
+    """The SDK builds models unvalidated and then warns, inside itself, that they do not serialize as declared."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Pydantic serializer warnings")
         yield
@@ -125,7 +125,7 @@ def forgets_order(events: Events) -> bool:
 
 
 def is_no_judge(events: Events) -> bool:
-    """Whether the SDK's chat accumulator is no judge of a stream, because it knows OpenAI's servers only.
+    """Whether the SDK's chat accumulator cannot judge of a stream, because it knows OpenAI's servers only.
 
     It glues together what other servers say twice (role, id and name of a call, words of their own), so that a role
     reads "assistantassistant"; it skips chunks of another `object` and breaks down on content in lists and on calls

@@ -67,7 +67,7 @@ class Surface:
         self.history.append(self.user(text))
 
     def show(self, text: str, mime: str, data: str) -> None:
-        """Append what a user says about a picture, which is base64 or an address."""
+        """Append what a user says about an image, which is base64 or an address."""
         self.history.append(self.pictured(text, mime, data))
 
     def want(self, schema: Node) -> None:

@@ -230,7 +230,7 @@ def answer(*content: Node) -> Node:
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_reasoning_of_another_provider_comes_home_through_this_surface(streamed: bool) -> None:
+def test_reasoning_of_another_provider_returns_through_this_surface(streamed: bool) -> None:
     reasoning = {
         "type": "reasoning",
         "id": "rs_1",
@@ -284,7 +284,7 @@ def test_a_signature_on_a_call_travels_beside_it() -> None:
     assert [loss.fate for loss in kept.losses if loss.path.startswith("/input/0/opaque")] == ["parked"]
 
 
-def test_our_own_signatures_come_home_through_other_surfaces() -> None:
+def test_our_own_signatures_return_through_other_surfaces() -> None:
     content = [
         {"type": "thinking", "thinking": "t", "signature": "EqSig=="},
         {"type": "redacted_thinking", "data": "EmD=="},
@@ -295,7 +295,7 @@ def test_our_own_signatures_come_home_through_other_surfaces() -> None:
     assert back[0]["content"] == content
 
 
-def test_a_damaged_envelope_reaches_nobody() -> None:
+def test_a_damaged_envelope_is_not_sent() -> None:
     body = {
         "id": "r",
         "object": "response",
@@ -386,7 +386,7 @@ def test_streams_drive_the_sdk_accumulator(source: str) -> None:
             suite.canonical(accumulated([each["data"] for each in done.value]), MESSAGES, "response")
         )
         wanted = suite.without_form(ul.collect(ul.read_stream(done.value, MESSAGES)))
-        # Arguments are spelt as the model wrote them in a stream; the tier is told in a place the helper does not read.
+        # A stream has arguments as the model wrote them; the tier is in a place that the helper does not read.
         failures = suite.compare(record["id"], wanted, told, ("/output/*/arguments", "/service_tier"))
         assert not failures, failures[:3]
         examined += 1

@@ -52,7 +52,7 @@ def test_recorded_documents_are_taken_where_there_are_any(tmp_path: Path) -> Non
     events = [{"event": "a", "data": {"type": "a"}}, {"event": None, "data": "[DONE]"}]
     (tmp_path / "chat.stream.jsonl").write_text(json.dumps({"events": events}) + "\n")
     (stream,) = recorded.recorded(str(tmp_path), "stream", CHAT, 3)
-    assert stream.events == 1 and b'"type":"a"' in stream.body, "the done marker is no event of the floor"
+    assert stream.events == 1 and b'"type":"a"' in stream.body, "the done marker is not an event of the floor"
 
 
 @pytest.mark.parametrize("median, most, seen", [(18.7, 31.2, False), (18.8, 20.0, True), (10.0, 31.3, True)])

@@ -128,7 +128,7 @@ def test_an_event_is_counted_without_its_request() -> None:
     assert less["stored_request_node"] == 400
 
 
-def test_the_page_and_its_picture_are_current() -> None:
+def test_the_page_and_its_image_are_current() -> None:
     for path, text in tables.renewed().items():
         assert path.read_text("utf-8") == text, "run: python benchmarks/scaling --write"
 

@@ -134,7 +134,7 @@ def test_each_half_alone() -> None:
     assert writes(beside=("number",)).event("a") == written("a")
 
 
-def test_a_text_among_several_is_no_template() -> None:
+def test_a_text_among_several_is_not_a_template() -> None:
     event = {"event": None, "data": {"choices": [{"text": "a"}, {"text": "b"}]}}
     with pytest.raises(ValueError, match="'choices' has 2 elements"):
         WriteMore(event, ("data", "choices", 0, "text"))

@@ -153,7 +153,7 @@ def test_two_citations_of_one_place_share_its_block() -> None:
     assert [len(part.get("citations") or ()) for part in content if part["type"] == "text"] == [0, 2, 0]
 
 
-# What is no opaque data comes back out of an envelope that a secret authenticates, and out of no other (ADR 0016).
+# Data that is not opaque comes back out of an envelope that a secret authenticates, and out of no other (ADR 0016).
 KEPT = [("a secret of the test", "parked"), (None, "lost")]
 
 
@@ -176,7 +176,7 @@ def test_a_stream_that_is_too_late_to_cut_says_so(secret: str | None, fate: str)
     assert {loss.fate for loss in losses if loss.path.endswith("_index") and "annotations" in loss.path} == {fate}
 
 
-def test_a_place_comes_home_over_a_client_of_blocks() -> None:
+def test_a_place_returns_over_a_client_of_blocks() -> None:
     request = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
     exchange = ul.convert(request, source=MESSAGES, target=RESPONSES, model="gpt-5.5").exchange
     shown = ul.convert(

@@ -83,7 +83,7 @@ def test_a_process_ends_with_the_code_and_the_line() -> None:
     assert "not JSON" in err
 
 
-def test_a_misspelt_level_and_an_unknown_protocol_are_exit_2() -> None:
+def test_a_misspelled_level_and_an_unknown_protocol_are_exit_2() -> None:
     body = json.dumps(REQUEST).encode()
     code, _, err = convert("--on-loss", "shout", stdin=body)
     assert code == 2 and "shout" in err

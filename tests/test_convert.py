@@ -99,7 +99,7 @@ def test_level_warn_is_one_record(caplog: pytest.LogCaptureFixture) -> None:
     assert "/seed" in caplog.text
 
 
-def test_misspelt_levels_are_refused_before_anything_happens() -> None:
+def test_misspelled_levels_are_refused_before_anything_happens() -> None:
     with pytest.raises(ValueError, match="shout"):
         to_responses(BODY, on_loss="shout")
     with pytest.raises(ValueError, match="mislaid"):
@@ -228,7 +228,7 @@ def test_strict_reading_names_the_place_of_what_is_ill_typed(body: dict[str, Any
         ul.read(body, "openai-chat", strict=True)
 
 
-def test_a_list_element_that_is_no_object_goes_home_and_is_reported_to_others() -> None:
+def test_a_list_element_that_is_not_an_object_goes_home_and_is_reported_to_others() -> None:
     body = {"messages": [None, {"role": "user", "content": [{"type": "text", "text": "a"}, None, 3]}]}
     assert ul.convert(body, source="openai-chat", target="openai-chat").value == body
     done = ul.convert(body, source="openai-chat", target="openai-responses")
@@ -256,7 +256,7 @@ def test_write_takes_objects_and_points_into_the_canonical_form() -> None:
 
 
 def test_to_sdk_of_a_vendor_that_validates() -> None:
-    """All of it is an object, spelt as the SDK spells it, and keys of tomorrow are no reason to refuse the answer."""
+    """All of it is an object, spelled as the SDK spells it, and keys of tomorrow are no reason to refuse the answer."""
     part = {"text": "Hi", "tomorrow": 1}
     candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "tomorrow": {"a": 1}}
     body = {"candidates": [candidate], "modelVersion": "m", "tomorrow": [1]}

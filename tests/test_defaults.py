@@ -43,7 +43,7 @@ def fates(source: str, target: str, more: Node, kind: str = "request", **options
         (CONTENTS, RESPONSES, {"generation_config": {"response_modalities": ["TEXT"], "candidate_count": 1}}),
     ],
 )
-def test_a_default_that_the_target_keeps_is_no_loss(source: str, target: str, more: Node) -> None:
+def test_a_default_that_the_target_keeps_is_not_a_loss(source: str, target: str, more: Node) -> None:
     assert "lost" not in fates(source, target, more).values()
 
 
@@ -176,7 +176,7 @@ def test_a_stream_loses_no_more_than_the_whole_answer() -> None:
         assert list(stream)
 
 
-def test_ids_that_the_library_made_are_no_loss_on_the_way_back() -> None:
+def test_ids_that_the_library_made_are_no_loss_on_the_return() -> None:
     given = {"id": "c", "object": "chat.completion", "created": 1, "model": "m"}
     call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     message = {"role": "assistant", "content": "Hi", "tool_calls": [call]}
@@ -197,7 +197,7 @@ def test_canonical_answers_are_weighed_as_well(target: str) -> None:
         list(ul.write_stream(ul.decompose(answer), target, on_loss="raise"))
 
 
-def test_what_an_exchange_fills_in_is_no_loss() -> None:
+def test_what_an_exchange_fills_in_is_not_a_loss() -> None:
     """The time of an answer whose provider gives none, to a surface that has no place for one."""
     contents = {"role": "model", "parts": [{"text": "Hi"}]}
     body = {

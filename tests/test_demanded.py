@@ -115,7 +115,7 @@ def test_reasoning_in_clear_under_an_id_of_ours_is_another_providers() -> None:
     assert [(loss.path, loss.fate, loss.detail) for loss in done.losses] == [("/input/1", "lost", "foreign")]
 
 
-def test_a_thought_alone_is_no_message_of_chat() -> None:
+def test_a_thought_alone_is_not_a_message_of_chat() -> None:
     said = {"type": "user_input", "content": [{"type": "text", "text": "Hi"}]}
     thought = {"type": "thought", "signature": "U0lH", "summary": [{"type": "text", "text": "Hm."}]}
     done = ul.convert({"model": "m", "input": [said, thought, said]}, source=INTERACTIONS, target=CHAT)
@@ -124,7 +124,7 @@ def test_a_thought_alone_is_no_message_of_chat() -> None:
 
 
 @pytest.mark.parametrize(("model", "signed"), [("gemini-9-new", True), ("gemini-2.5-pro", False)])
-def test_a_model_that_nobody_knows_gets_the_documented_bypass(model: str, signed: bool) -> None:
+def test_a_model_that_is_unknown_gets_the_documented_bypass(model: str, signed: bool) -> None:
     body = {"model": "m", "input": [{"role": "user", "content": "Go"}, CALL, {**CALL, "call_id": "c2"}]}
     done = ul.convert(body, source=RESPONSES, target=CONTENT, model=model)
     found = [part.get("thoughtSignature") for part in done.value["contents"][1]["parts"]]
@@ -260,7 +260,7 @@ def test_who_speaks_at_chat_has_a_voice(stream: bool, format_: str) -> None:
     assert {"/audio/voice", "/audio/format"} <= set(fates(done, "added"))
 
 
-def test_a_server_of_tools_that_nobody_can_find_is_not_declared() -> None:
+def test_a_server_of_tools_without_an_address_is_not_declared() -> None:
     servers = [{"type": "mcp_server", "name": "near"},
                {"type": "mcp_server", "name": "far", "url": "https://mcp.example.com"}]  # fmt: skip
     done = ul.convert({"model": "m", "input": "Hi", "tools": servers}, source=INTERACTIONS, target=RESPONSES)
@@ -329,7 +329,7 @@ def test_a_document_in_parts_is_said_at_interactions() -> None:
 
 @pytest.mark.parametrize("target", [CHAT, RESPONSES])
 @pytest.mark.parametrize(("said", "sent"), [("low", "low"), ("medium", "high"), ("ultra_high", "original")])
-def test_how_closely_a_picture_is_looked_at(target: str, said: str, sent: str) -> None:
+def test_how_closely_an_image_is_looked_at(target: str, said: str, sent: str) -> None:
     content = [{"type": "image", "mime_type": "image/png", "data": "iVBORw0KGgo=", "resolution": said}]
     body = {"model": "m", "input": [{"type": "user_input", "content": content}]}
     done = ul.convert(body, source=INTERACTIONS, target=target)

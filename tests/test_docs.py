@@ -57,7 +57,7 @@ def test_the_examples_of_a_page(page: Path) -> None:
     failed, attempted = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
     assert not failed
     shown = [body for body in fences(page, "python") if ">>>" in body]
-    assert bool(attempted) == bool(shown), "a prompt outside a python fence, or a fence that nobody runs"
+    assert bool(attempted) == bool(shown), "a prompt outside a python fence, or a fence that is not run"
     for body in fences(page, "python"):
         if body not in shown:
             compile(body, name_of(page), "exec")

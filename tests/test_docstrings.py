@@ -1,7 +1,7 @@
 """What is public is documented: with what it means, where it is from, and an example that runs (tests/test_docs.py).
 
 A public name is one of `unified_llm.__all__`, of what `unified_llm.client` and `unified_llm.models` export, or a
-canonical class. Whether a docstring is true nobody can check here; that one is there, names every parameter, and shows
+canonical class. Whether a docstring is true cannot be checked here; that one is there, names every parameter, and shows
 or names an example, can be.
 """
 

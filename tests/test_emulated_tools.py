@@ -1,4 +1,4 @@
-"""Tools of raw text at servers that have functions only: declared, called, chosen and answered as functions there.
+"""Custom tools at servers that have functions only: declared, called, chosen and answered as functions there.
 
 https://platform.openai.com/docs/guides/function-calling#custom-tools; servers that speak the same protocol mostly stop
 at functions (`tool_kinds` in docs/dialects.md).
@@ -29,7 +29,7 @@ def asked(target: str, **more: Any) -> ul.Converted:
 
 
 @pytest.mark.parametrize("server", SERVERS)
-def test_a_tool_of_raw_text_is_a_function_where_there_are_functions_only(server: str) -> None:
+def test_a_tool_of_free_text_is_a_function_where_there_are_functions_only(server: str) -> None:
     done = asked(f"openai-chat:{server}", tool_choice={"type": "custom", "custom": {"name": "patch"}})
     (tool,) = done.value["tools"]
     assert tool["type"] == "function" and tool["function"].keys() == {"name", "description", "parameters"}
@@ -72,7 +72,7 @@ def test_of_the_tools_that_may_be_called_it_is_one_too() -> None:
         assert choice["allowed_tools"]["tools"] == [{"type": "function", "function": {"name": "patch"}}]
 
 
-def test_where_there_are_tools_of_raw_text_they_stay() -> None:
+def test_where_there_are_tools_of_free_text_they_stay() -> None:
     for target in ("openai-chat", "openai-chat:azure"):
         assert asked(target).value["tools"] == [CUSTOM]
 

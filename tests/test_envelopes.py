@@ -1,4 +1,4 @@
-"""Envelopes that somebody forged: from a provider never opened, from a client harmless, with a secret refused.
+"""Forged envelopes: from a provider never opened, from a client harmless, with a secret refused.
 
 The envelope is base64 of JSON and anybody can make one (`forged`, which shares nothing with the code that makes ours).
 """
@@ -285,7 +285,7 @@ def without_opaque(value: Any) -> Any:
 
 
 def _is_nothing(item: Any) -> bool:
-    """An item that says nothing: the opaque data it bears is all there is to it."""
+    """An item that says nothing: the opaque data in it is all that it contains."""
     kinds = ("reasoning", "compaction")
     return type(item) is dict and item.get("type") in kinds and not (item.get("summary") or item.get("content"))
 

@@ -1,4 +1,4 @@
-"""The adapter that docs/adapters.md shows keeps the laws, so that whoever starts from it starts well."""
+"""The adapter that docs/adapters.md shows keeps the laws, so that it is a good start."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ OUTSIDE: dict[str, list[str]] = {
         "openai-responses/stream/text_events_without_logprobs",
         "openai-responses/stream/terminal_without_output",
     ],
-    "keys, types and values nobody knows": [
+    "unknown keys, types and values": [
         "openai-chat/request/number_forms",
         "openai-chat/request/unknown_*",
         "openai-responses/request/big_numbers",

@@ -23,7 +23,7 @@ def asked(data: str, mime: str = "image/png") -> dict[str, Any]:
     return {"contents": [{"role": "user", "parts": parts}]}
 
 
-SPELT = [
+SPELLED = [
     base64.b64encode(RAW).decode(),
     base64.urlsafe_b64encode(RAW).decode(),
     base64.urlsafe_b64encode(RAW).decode().rstrip("="),
@@ -31,19 +31,19 @@ SPELT = [
 ]
 
 
-@pytest.mark.parametrize("spelt", SPELT)
-def test_a_picture_comes_through_in_the_alphabet_of_the_target(spelt: str) -> None:
+@pytest.mark.parametrize("spelled", SPELLED)
+def test_an_image_comes_through_in_the_alphabet_of_the_target(spelled: str) -> None:
     standard = base64.b64encode(RAW).decode()
     for target in OTHERS:
-        done = ul.convert(asked(spelt), source=CONTENT, target=target, model="m")
+        done = ul.convert(asked(spelled), source=CONTENT, target=target, model="m")
         assert standard in repr(done.value), target
         assert done.losses.survives("image.*")
-    assert ul.convert(asked(spelt), source=CONTENT, target=CONTENT).value == asked(spelt)
+    assert ul.convert(asked(spelled), source=CONTENT, target=CONTENT).value == asked(spelled)
 
 
 @pytest.mark.parametrize("mime", ["audio/wav", "application/pdf", "video/mp4"])
 def test_other_media_too(mime: str) -> None:
-    standard, urls = SPELT[:2]
+    standard, urls = SPELLED[:2]
     assert standard in repr(ul.convert(asked(urls, mime), source=CONTENT, target="openai-chat").value)
     assert ul.convert(asked(urls, mime), source=CONTENT, target=CONTENT).value == asked(urls, mime)
 
@@ -56,8 +56,8 @@ def test_an_object_of_the_sdk() -> None:
 
 
 @pytest.mark.parametrize("cut", ["iVBORw0KGgo...", "[redacted]"])
-def test_what_is_no_base64_is_withheld(cut: str) -> None:
-    """Google's service and its SDK refuse a whole document for it: what was said beside the picture would go too."""
+def test_what_is_not_base64_is_withheld(cut: str) -> None:
+    """Google's service and its SDK refuse a whole document for it: what was said beside the image would go too."""
     url = f"data:image/png;base64,{cut}"
     content = [{"type": "text", "text": "?"}, {"type": "image_url", "image_url": {"url": url}}]
     body = {"model": "m", "messages": [{"role": "user", "content": content}]}
@@ -68,7 +68,7 @@ def test_what_is_no_base64_is_withheld(cut: str) -> None:
     assert ul.convert(own, source=CONTENT, target=CONTENT).value == own
 
 
-def test_a_drawn_picture_that_is_no_base64_is_withheld() -> None:
+def test_a_drawn_image_that_is_not_base64_is_withheld() -> None:
     drawn = {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "iVBORw0KGgo...cut"}
     body = {"id": "r", "object": "response", "created_at": 1, "status": "completed", "model": "m", "output": [drawn]}
     done = ul.convert(body, source="openai-responses", target=CONTENT, kind="response")

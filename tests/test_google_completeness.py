@@ -170,9 +170,9 @@ READ_INTO = frozenset(
 )
 """Objects whose keys are taken one by one, so that what is left of them has to be named key by key."""
 OPEN = ("unknown", "wrong", "odd", "legacy", "with_more", "extra", "old_keys", "empty")
-"""Fixtures of what nobody declares, by a word in their names."""
+"""Fixtures of undeclared keys, by a word in their names."""
 STRANGE = frozenset(("hologram", "note", "trace", "what"))
-"""Keys that nobody declares, in fixtures that are otherwise usual."""
+"""Undeclared keys, in fixtures that are otherwise usual."""
 
 
 def left(value: Any, protocol: str) -> Iterator[tuple[str, ...]]:

@@ -209,7 +209,7 @@ def test_signatures_survive_a_client_of_another_surface(name: str, surface: str)
     assert [[("functionCall" in p, "thoughtSignature" in p) for p in c["parts"]] for c in back["contents"]] == calls
 
 
-def test_foreign_reasoning_is_sealed_for_a_client_and_opened_again() -> None:
+def test_foreign_reasoning_is_enveloped_for_a_client_and_opened_again() -> None:
     reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAA=="}
     call = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
     output = {"type": "function_call_output", "call_id": "c1", "output": "r"}

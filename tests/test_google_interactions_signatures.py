@@ -1,4 +1,4 @@
-"""Google Interactions: what is signed comes home, and what says that nobody signed goes with its call."""
+"""Google Interactions: signatures return to their origin, and a marker of unsigned calls goes with its call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def read(body: Any) -> Any:
     return suite.canonical(body, IA, "request")
 
 
-# ---- signed steps that nobody knows ---------------------------------------------------------------------------------
+# ---- unknown signed steps ---------------------------------------------------------------------------------
 
 UNKNOWN = [
     {"type": "filesystem_call", "id": "u1", "arguments": {"path": "/a"}, "signature": "CiQBdW5rbm93bg=="},
@@ -49,7 +49,7 @@ def echoed(target: str, answer: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("target", OTHERS)
-def test_a_signed_step_of_unknown_type_comes_home(target: str) -> None:
+def test_a_signed_step_of_unknown_type_returns(target: str) -> None:
     body = {"id": "v1", "object": "interaction", "status": "requires_action", "model": "m", "steps": UNKNOWN}
     assert ul.convert(body, source=IA, target=IA, kind="response").value == body
     answer = ul.convert(body, source=IA, target=target, kind="response", secret="s").value
@@ -64,13 +64,13 @@ def test_no_other_provider_is_sent_the_signature_of_an_unknown_step() -> None:
         assert "CiQB" not in json.dumps(ul.convert(body, source=IA, target=target, model="m").value)
 
 
-# ---- calls that nobody signed ---------------------------------------------------------------------------------------
+# ---- unsigned calls ---------------------------------------------------------------------------------------
 
 SKIP = {"type": "thought", "signature": "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="}
 
 
 @pytest.mark.parametrize("more", [{}, {"signature": ""}, {"extra": 1}, {"arguments": "{}"}])
-def test_what_says_that_a_call_is_signed_by_nobody_goes_with_the_call(more: Any) -> None:
+def test_what_says_that_a_call_is_unsigned_goes_with_the_call(more: Any) -> None:
     call = {"type": "function_call", "id": "f1", "name": "look", "arguments": {"city": "Oslo"}, **more}
     result = {"type": "function_result", "call_id": "f1", "result": "4 C"}
     asked = {"type": "user_input", "content": [{"type": "text", "text": "q"}]}

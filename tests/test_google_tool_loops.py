@@ -2,7 +2,7 @@
 
 What a provider of generateContent said goes to a client of another protocol and comes back with that client's next
 request, answer by answer and as a whole conversation. A part is told by what it says, so a signature that moved to its
-neighbour is found.
+neighbor is found.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def test_whole_conversations(surface: str) -> None:
     failures, examined = [], 0
     for record in records(GC, "request"):
         wanted = signed(record["body"].get("contents"))
-        if not wanted or "unknown" in record["id"]:  # what nobody understands has no form elsewhere
+        if not wanted or "unknown" in record["id"]:  # an unknown node has no form elsewhere
             continue
         there = ul.convert(record["body"], source=GC, target=surface, facing="client", secret="s").value
         back = ul.convert(there, source=surface, target=GC, repair="never", secret="s").value

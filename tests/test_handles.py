@@ -65,7 +65,7 @@ def test_no_handle_reaches_another_provider(target: str) -> None:
         ("/tools/1/container", "lost"),
         ("/tools/2", "lost"),
     ]
-    assert "https://e.x/a.png" in json.dumps(done.value), "a public address is no handle"
+    assert "https://e.x/a.png" in json.dumps(done.value), "a public address is not a provider reference"
 
 
 @pytest.mark.parametrize("target", [RESPONSES, "openai-responses:openai"])

@@ -90,7 +90,7 @@ def test_ranges_alone_are_static_processing() -> None:
     assert ("/input/0/content/0/processing/type", "added") in {(loss.path, loss.fate) for loss in done.losses}
 
 
-def test_sound_of_an_answer_reaches_chat_without_its_type() -> None:
+def test_audio_of_an_answer_reaches_chat_without_its_type() -> None:
     sound = {"inlineData": {"mimeType": "audio/wav", "data": "UklGRiQAAABXQVZF"}}
     wire, fates = converted(of_gemini(sound), "google-generate-content", "openai-chat")
     assert wire["choices"][0]["message"]["audio"]["data"] == "UklGRiQAAABXQVZF"
@@ -151,7 +151,7 @@ def test_reviews_of_a_place_have_three_keys_in_common() -> None:
 
 
 def test_a_failed_remote_tool_says_so_in_its_text() -> None:
-    use = {"type": "mcp_tool_use", "id": "c", "name": "berths", "server_name": "harbour", "input": {}}
+    use = {"type": "mcp_tool_use", "id": "c", "name": "berths", "server_name": "harbor", "input": {}}
     result = {"type": "mcp_tool_result", "tool_use_id": "c", "is_error": True, "content": "closed"}
     wire, fates = converted(of_claude(use, result), "anthropic-messages", "google-interactions")
     assert wire["steps"][1] == {
@@ -224,16 +224,16 @@ def test_an_interaction_does_not_repeat_how_it_is_kept() -> None:
 
 def test_listed_tools_of_a_remote_server_are_told_without_their_annotations() -> None:
     tool = {"name": "berths", "description": None, "input_schema": {"type": "object"}}
-    item = {"type": "mcp_list_tools", "id": "l", "server_label": "harbour"}
+    item = {"type": "mcp_list_tools", "id": "l", "server_label": "harbor"}
     body = of_openai({**item, "tools": [{**tool, "annotations": {"read_only": True}}]})
     wire, fates = converted(body, "openai-responses", "anthropic-messages")
     listed = {"name": "berths", "input_schema": {"type": "object"}}
-    assert wire["content"] == [{"type": "mcp_tool_listing", "mcp_server_name": "harbour", "tools": [listed]}]
+    assert wire["content"] == [{"type": "mcp_tool_listing", "mcp_server_name": "harbor", "tools": [listed]}]
     assert fates["/output/0/tools/0/annotations"] == "lost"
 
 
-def test_a_listing_that_brought_no_tools_is_no_block() -> None:
-    item = {"type": "mcp_list_tools", "id": "l", "server_label": "harbour", "error": "down"}
+def test_a_listing_that_brought_no_tools_is_not_a_block() -> None:
+    item = {"type": "mcp_list_tools", "id": "l", "server_label": "harbor", "error": "down"}
     wire, fates = converted(of_openai(item), "openai-responses", "anthropic-messages")
     assert wire["content"] == []
     assert fates["/output/0"] == "lost"

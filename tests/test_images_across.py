@@ -1,4 +1,4 @@
-"""Pictures that a model or its tool made: a part of generateContent or Interactions, an item of Responses."""
+"""Images that a model or its tool made: a part of generateContent or Interactions, an item of Responses."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ BODIES: dict[str, Node] = {
 
 
 def pictures(protocol: str, body: Node) -> list[tuple[str, str]]:
-    """Kind and data of each picture of an answer."""
+    """Kind and data of each image of an answer."""
     if protocol == RESPONSES:
         found = [item for item in body["output"] if item["type"] == "image_generation_call"]
         return [(f"image/{item['output_format']}", item["result"]) for item in found]
@@ -55,21 +55,21 @@ PAIRS = [(a, b) for a in BODIES for b in BODIES]
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_picture_arrives(source: str, target: str) -> None:
+def test_an_image_arrives(source: str, target: str) -> None:
     done = ul.convert(BODIES[source], source=source, target=target, kind="response")
     assert pictures(target, done.value) == [("image/jpeg", DATA)]
     assert not [loss for loss in done.losses if loss.fate == "lost" and "image" in loss.capability]
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_picture_arrives_in_a_stream(source: str, target: str) -> None:
+def test_an_image_arrives_in_a_stream(source: str, target: str) -> None:
     events = list(ul.write_stream(ul.decompose(ul.read(BODIES[source], source, "response")), source))
     stream = ul.convert_stream(iter(events), source=source, target=target)
     answer = ul.collect(ul.read_stream(stream, target))
     assert pictures(target, ul.write(answer, target, "response").value) == [("image/jpeg", DATA)]
 
 
-def test_an_answer_of_a_picture_alone_is_an_item_alone() -> None:
+def test_an_answer_of_an_image_alone_is_an_item_alone() -> None:
     body: Node = {"candidates": [{
         "content": {"role": "model", "parts": [{"inlineData": {"mimeType": "image/png", "data": DATA}}]},
         "finishReason": "STOP",
@@ -81,7 +81,7 @@ def test_an_answer_of_a_picture_alone_is_an_item_alone() -> None:
     assert output[0]["id"].startswith("ig_")
 
 
-def test_a_picture_that_has_no_data_is_lost_and_told() -> None:
+def test_an_image_that_has_no_data_is_lost_and_told() -> None:
     body = {**BODIES[RESPONSES], "output": [{**BODIES[RESPONSES]["output"][1], "result": None, "status": "failed"}]}
     done = ul.convert(body, source=RESPONSES, target=GENERATE, kind="response")
     assert [loss.fate for loss in done.losses if loss.path == "/output/0"] == ["lost"]

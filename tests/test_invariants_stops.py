@@ -1,4 +1,4 @@
-"""Why an answer ended means the same everywhere: a call is no plain stop, and what did not go well is no success.
+"""Why an answer ended means the same everywhere: a call is not a plain stop, and what did not go well is not a success.
 
 How each wire says it is written here once more, from its reference, and knows nothing of the code: an answer is a
 "stop", waits for "calls" of the client, or was "cut" (truncated, blocked, refused, paused, failed). What a target says

@@ -38,8 +38,8 @@ def counts(protocol: str, usage: Node) -> dict[str, int | None]:
         inner, outer = (get(f"{name}_tokens_details") or {} for name in names)
         cached = inner.get("cached_tokens")
         if cached is None and not inner:
-            spelt = ("cached_tokens", "prompt_cache_hit_tokens", "num_cached_tokens")
-            cached = next((get(name) for name in spelt if get(name) is not None), None)
+            spelled = ("cached_tokens", "prompt_cache_hit_tokens", "num_cached_tokens")
+            cached = next((get(name) for name in spelled if get(name) is not None), None)
         total, thought, output = get("total_tokens"), outer.get("reasoning_tokens"), get(f"{names[1]}_tokens")
         asked = get(f"{names[0]}_tokens")
         if thought and None not in (asked, output) and total == asked + output + thought:
@@ -147,8 +147,8 @@ def stream_usage(protocol: str, events: list[Node]) -> Node:
         found = [(each or {}).get("usage") for each in found]
         return next((each for each in reversed(found) if each), {})
     if protocol == CHAT:
-        spelt = [data.get("usage") or (data.get("x_groq") or {}).get("usage") for data in datas]
-        return next((each for each in reversed(spelt) if each), {})
+        spelled = [data.get("usage") or (data.get("x_groq") or {}).get("usage") for data in datas]
+        return next((each for each in reversed(spelled) if each), {})
     usage = {}
     for data in datas:
         usage.update(data.get("usageMetadata") or {})
@@ -175,7 +175,7 @@ def test_counts_of_streams_agree(source: str, target: str, kind: str) -> None:
     assert not failures, show(failures, "counts of streams agree", examined)
 
 
-# ---- counts that nobody recorded ------------------------------------------------------------------------------------
+# ---- counts that are not recorded ------------------------------------------------------------------------------------
 
 # Fresh input, read from a cache, written to one, fed back by tools; visible output and thoughts: none overlaps another.
 _COUNT = st.integers(0, 10**9)
@@ -261,7 +261,7 @@ def test_every_count_is_counted_once(parts: tuple[int, ...]) -> None:
 
 @settings(max_examples=25)
 @given(st.tuples(*[_COUNT] * 6))
-def test_counts_come_home(parts: tuple[int, ...]) -> None:
+def test_counts_return(parts: tuple[int, ...]) -> None:
     for source, through in PAIRS:
         note(f"{source} through {through}")
         fresh, read, write, *others = parts

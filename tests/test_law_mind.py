@@ -1,6 +1,6 @@
-"""A conversation keeps its mind: what a provider signed comes home over any client surface, and goes nowhere else.
+"""A conversation keeps its mind: what a provider signed returns over any client protocol, and goes nowhere else.
 
-There are no exceptions: whatever bears opaque pieces in the corpus (reasoning, calls, texts, hosted calls and their
+There are no exceptions: whatever has opaque pieces in the corpus (reasoning, calls, texts, hosted calls and their
 results, citations, media, compactions, programs) is looked for. What a client drops, a vault restores.
 """
 
@@ -63,12 +63,12 @@ ASKED = {
 }
 PROTOCOLS = [name for name in ul.protocols() if name in HISTORY]
 PLACEHOLDERS = frozenset(("c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=", "skip_thought_signature_validator"))
-"""A documented constant that stands for a missing signature, and is nobody's."""
+"""A documented constant that stands for a missing signature, and has no origin."""
 HOPS = [(provider, surface) for provider in PROTOCOLS for surface in PROTOCOLS if provider != surface]
 
 
 def forget(value: Any) -> Any:
-    """A request without anything sealed, as a client sends it that knows text and calls only."""
+    """A request without any envelope, as a client sends it that knows text and calls only."""
     if type(value) is list:
         kept = [forget(inner) for inner in value if not _is_carrier(inner)]
         return kept
@@ -78,7 +78,7 @@ def forget(value: Any) -> Any:
 
 
 def _is_carrier(value: Any) -> bool:
-    """Whether a node is there for what is sealed in it: a thought, a detail of reasoning, an empty signed part."""
+    """Whether a node is there for the opaque data in it: a thought, a detail of reasoning, an empty signed part."""
     if type(value) is not dict or not any(map(is_sealed, value.values())):
         return False
     return value.get("type") in ("reasoning", "thinking", "redacted_thinking", "thought", "reasoning.encrypted") or (
@@ -230,14 +230,14 @@ def pieces(provider: str, kinds: list[str]) -> list[Node]:
 @pytest.mark.parametrize(("provider", "surface"), HOMES)
 @given(kinds=KINDS)
 @settings(max_examples=12, deadline=None)
-def test_what_stands_between_signed_pieces_comes_home(provider: str, surface: str, how: str, kinds: list[str]) -> None:
+def test_what_stands_between_signed_pieces_returns(provider: str, surface: str, how: str, kinds: list[str]) -> None:
     _, answer, at = MADE[provider]
     wanted = pieces(provider, kinds)
     kept: dict[str, Any] = {"secret": "the secret of the test"} if how == "secret" else {"vault": ul.MemoryVault()}
     exchange = ul.convert(ASKED[surface], source=surface, target=provider, **kept).exchange
     told = ul.convert(answer(wanted), source=provider, target=surface, kind="response", exchange=exchange, **kept)
     held = HISTORY[surface](told.value)
-    # A vault is for clients that do not return what is sealed. Repair would leave out reasoning that nothing follows.
+    # A vault is for clients that do not return envelopes. Repair would leave out reasoning that nothing follows.
     back = held if how == "secret" else forget(held)
     home = ul.convert(back, source=surface, target=provider, repair="never", **kept).value
     assert at(home) == wanted
@@ -246,7 +246,7 @@ def test_what_stands_between_signed_pieces_comes_home(provider: str, surface: st
 @pytest.mark.parametrize(("provider", "surface"), HOMES)
 @given(kinds=KINDS)
 @settings(max_examples=12, deadline=None)
-def test_nobody_else_gets_what_was_signed(provider: str, surface: str, kinds: list[str]) -> None:
+def test_no_other_provider_gets_what_was_signed(provider: str, surface: str, kinds: list[str]) -> None:
     _, answer, _ = MADE[provider]
     wanted = pieces(provider, kinds)
     told = ul.convert(answer(wanted), source=provider, target=surface, kind="response", secret="the secret of the test")

@@ -148,7 +148,7 @@ def made_ids_apart(response: dict[str, Any]) -> dict[str, Any]:
         "output": [
             {key: value for key, value in item.items() if key != "id" or "_ulm_" not in str(value)}
             for item in response.get("output") or ()
-            # A message whose pictures are items of their own was opened before that was known.
+            # A message whose images are items of their own was opened before that was known.
             if item.get("content", ...) != [] or item["type"] != "message"
         ],
     }
@@ -265,7 +265,7 @@ def test_the_short_way_is_the_long_way_in_every_dialect(protocol: str) -> None:
 
 @pytest.mark.parametrize("source", STREAMS)
 def test_a_cut_off_stream_is_an_error(source: str) -> None:
-    # Of several choices nobody can tell that one is missing before it began.
+    # Of several choices a missing one cannot be noticed before it began.
     found = [record for record in records(source, "stream") if "two_choices" not in record["id"]]
     failures = suite.truncation(found, STREAMS)
     assert found

@@ -1,4 +1,4 @@
-"""How the house is laid out, and who may import whom; read from the source by `ast`, so no rule hangs on an import."""
+"""How the source is laid out, and which package may import which; read with `ast`, so no rule hangs on an import."""
 
 from __future__ import annotations
 
@@ -362,7 +362,7 @@ def test_the_wheel_built_through_the_sdist_holds_the_packages_and_nothing_else(t
 
 def test_the_network_is_denied() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as stream, pytest.raises(RuntimeError, match="no network"):
-        stream.connect(("192.0.2.1", 9))  # nobody's, RFC 5737
+        stream.connect(("192.0.2.1", 9))  # assigned to no host, RFC 5737
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagram, pytest.raises(RuntimeError, match="no network"):
         datagram.sendto(b"x", ("192.0.2.1", 9))
     for name in ("example.com", "localhost"):

@@ -171,7 +171,7 @@ def test_an_event_of_any_depth_takes_time_in_proportion() -> None:
 # ---- single facts ---------------------------------------------------------------------------------------------------
 
 
-def test_a_retry_of_very_many_digits_is_no_retry() -> None:
+def test_a_retry_of_very_many_digits_is_not_a_retry() -> None:
     events = SSEDecoder().feed(b"retry: " + b"9" * 4301 + b"\ndata: {}\n\nretry: 9000\ndata: {}\n\n")
     assert events == [{"event": None, "data": "{}"}, {"event": None, "data": "{}", "retry": 9000}]
 
@@ -305,7 +305,7 @@ def test_input_of_the_wrong_shape_is_refused_before_anything_is_sent(given: Any)
 
 @pytest.mark.parametrize("event", [5, None, [], {}, {"type": []}, {"type": {}}, {"type": 5}])
 @pytest.mark.parametrize("fold", [ul.collect, lambda events: list(ul.write_stream(events, CHAT))])
-def test_what_is_no_event_is_refused(fold: Any, event: Any) -> None:
+def test_what_is_not_an_event_is_refused(fold: Any, event: Any) -> None:
     created = {"type": "response.created", "response": {"id": "r"}}
     with pytest.raises(ul.InvalidBody, match="/1: an event is an object with a string as its type"):
         fold([created, event])
@@ -364,7 +364,7 @@ def test_a_malformed_item_is_named_by_its_own_event(
         assert target != RESPONSES  # it prints what it was given there
 
 
-def test_a_marker_of_the_wrong_type_is_no_marker(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_marker_of_the_wrong_type_is_not_a_marker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("unified_llm.engine.malformed.net", False)
     item = {"type": "x", "extra": {STEPS: {"form": {"in": []}}}}
     assert ul.write({"model": "m", "input": [item]}, STEPS).value["input"] == []
@@ -398,7 +398,7 @@ def test_an_odd_item_is_written_or_refused_with_its_path(
 
 
 @pytest.mark.parametrize("target", PROTOCOLS)
-def test_odd_values_of_what_nobody_declares_are_passed_over(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_odd_values_of_what_is_undeclared_are_passed_over(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("unified_llm.engine.malformed.net", False)
     choice = {"type": "allowed_tools", "tools": [{"type": []}]}
     ul.write({"model": "m", "input": "q", "tool_choice": choice}, target)

@@ -174,7 +174,7 @@ MARKED: list[tuple[str, str, Any, str]] = [
 
 @pytest.mark.parametrize("marker", ["", "x", False, 5.5, {"a": 1}])
 @pytest.mark.parametrize(("target", "kind", "node", "place"), MARKED)
-def test_an_odd_marker_is_no_marker(
+def test_an_odd_marker_is_not_a_marker(
     target: str, kind: str, node: Any, place: str, marker: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(malformed, "net", False)

@@ -53,7 +53,7 @@ def round_trip(wire: Any) -> tuple[Any, Writer]:
         {"type": "say", "who": {"role": "user"}, "parts": "hi"},
         {"who": {"role": "user"}, "parts": "hi"},
         {"type": "say", "who": {"role": "user", "age": 3, "deep": {"x": None}}, "parts": "hi", "more": [1]},
-        {"type": "say", "who": "somebody", "parts": "hi"},
+        {"type": "say", "who": "a user", "parts": "hi"},
         {"type": "say"},
         {"type": "shout", "loud": True},
         {"type": "message", "role": "a hub type's name that this protocol does not have"},
@@ -97,7 +97,7 @@ def test_what_a_writer_leaves_is_reported_with_its_keys() -> None:
     assert [(keys, fate) for _, keys, fate, _, _ in writer.raw] == [(("phase",), "lost")]
 
 
-def test_a_node_nobody_can_write_is_reported_whole_with_the_reason() -> None:
+def test_a_node_that_cannot_be_written_is_reported_whole_with_the_reason() -> None:
     writer = Writer("toy")
     assert writer.nodes(items, [{"type": "compaction", "id": "c"}]) == []
     assert [(keys, fate, detail) for _, keys, fate, detail, _ in writer.raw] == [((), "lost", "a toy does not compact")]
@@ -179,7 +179,7 @@ def test_a_table_moves_settings_both_ways_and_leaves_what_is_ill_typed() -> None
     assert [(keys, fate) for _, keys, fate, _, _ in writer.raw] == [(("reasoning", "effort"), "approximated")]
 
 
-def test_a_body_that_is_no_document_is_an_invalid_body() -> None:
+def test_a_body_that_is_not_a_document_is_an_invalid_body() -> None:
     with pytest.raises(InvalidBody):
         Reader("toy").root(read_say, {"who": 1})
     with pytest.raises(InvalidBody):

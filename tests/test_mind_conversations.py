@@ -1,7 +1,7 @@
 """Whole conversations keep their mind: recorded histories, and made-up tool loops that hop over several surfaces.
 
 A history of one provider, as a client of another surface holds it, goes back with every opaque byte on its part, and
-to any other provider with none. The made-up ones have parallel calls, and signatures on whatever may bear them.
+to any other provider with none. The made-up ones have parallel calls, and signatures on whatever may have them.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def hop(body: Node, path: list[str]) -> Node:
 
 @settings(max_examples=60, deadline=None)
 @given(turns=CONVERSATION, steps=st.lists(st.integers(0, len(PROTOCOLS) - 2), min_size=1, max_size=3))
-def test_made_up_conversations_come_home(turns: list[Node], steps: list[int]) -> None:
+def test_made_up_conversations_return(turns: list[Node], steps: list[int]) -> None:
     for provider in PROTOCOLS:
         others = [name for name in PROTOCOLS if name != provider]
         path = [provider, *(others[step] for step in steps)]

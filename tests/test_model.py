@@ -225,7 +225,7 @@ def test_the_fallback_refuses_known_types(kind: str) -> None:
             UNKNOWN[kind](type=name)
 
 
-def test_an_ill_typed_node_is_kept_with_its_problems_and_its_neighbours_are_read() -> None:
+def test_an_ill_typed_node_is_kept_with_its_problems_and_its_neighbors_are_read() -> None:
     document = {
         "input": [
             {"type": "message", "role": "user", "content": "hi"},

@@ -1,4 +1,4 @@
-"""Canonical classes built by a caller: a keyword that is no field is refused; a wire document keeps every key."""
+"""Canonical classes built by a caller: a keyword that is not a field is refused; a wire document keeps every key."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from unified_llm.types import validate
         (ul.Opaque, {"kind": "signature", "data": "x", "orgin": None}, "/orgin", "did you mean 'origin'"),
     ],
 )
-def test_a_misspelt_field_is_refused(made: Any, given: dict[str, Any], path: str, told: str) -> None:
+def test_a_misspelled_field_is_refused(made: Any, given: dict[str, Any], path: str, told: str) -> None:
     with pytest.raises(ul.InvalidBody) as caught:
         made(**given)
     assert caught.value.path == path
@@ -48,5 +48,5 @@ def test_a_field_that_python_has_another_word_for_goes_by_both_names() -> None:
     assert ul.FunctionTool(name="f", **{"async": True}).async_ is True
 
 
-def test_a_node_of_a_type_nobody_knows_takes_any_field() -> None:
+def test_a_node_of_an_unknown_type_takes_any_field() -> None:
     assert ul.UnknownTool(type="new_tool", anything=1).dump() == {"type": "new_tool", "anything": 1}

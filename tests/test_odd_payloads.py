@@ -63,7 +63,7 @@ def test_a_refusal_that_said_nothing_counts_no_output() -> None:
         (CONTENTS, {"contents": ["Hi", {"role": "user", "parts": [{"text": "q"}]}]}, "/contents/0"),
     ],
 )  # fmt: skip
-def test_a_turn_that_is_no_object_is_named_by_its_place(source: str, body: Node, path: str) -> None:
+def test_a_turn_that_is_not_an_object_is_named_by_its_place(source: str, body: Node, path: str) -> None:
     assert (path, "lost") in told(ul.convert(body, source=source, target=CHAT))
 
 
@@ -91,7 +91,7 @@ def test_objects_merged_into_one_name_what_each_demanded() -> None:
 
 
 @pytest.mark.parametrize("target", [CHAT, RESPONSES, MESSAGES, STEPS])
-def test_a_thought_instructs_nobody(target: str) -> None:
+def test_a_thought_is_not_an_instruction(target: str) -> None:
     thought = {"text": "hm", "thought": True}
     body = {"contents": [{"role": "user", "parts": [{"text": "q"}]}], "systemInstruction": {"parts": [thought]}}
     done = ul.convert(body, source=CONTENTS, target=target)
@@ -164,7 +164,7 @@ def remote_tools() -> list[Node]:
 
 
 @pytest.mark.parametrize(("target", "word"), [(CHAT, '"stop"'), (MESSAGES, '"end_turn"'), (STEPS, '"completed"')])
-def test_a_stream_that_answered_its_call_waits_for_nobody(target: str, word: str) -> None:
+def test_a_stream_that_answered_its_call_does_not_wait(target: str, word: str) -> None:
     told = str([event["data"] for event in ul.convert_stream(remote_tools(), source=CONTENTS, target=target)])
     assert word.replace('"', "'") in told
     assert "'tool_calls'}" not in told and "'finish_reason': 'tool_calls'" not in told
@@ -229,7 +229,7 @@ def test_a_result_that_names_no_function_answers_the_call_of_its_id() -> None:
     [{"functionCall": {"id": "c1", "name": "f", "args": {}}}, {"text": "", "thoughtSignature": "c2ln"}],
 ])  # fmt: skip
 @pytest.mark.parametrize("surface", [CHAT, MESSAGES])
-def test_the_signature_of_an_empty_text_comes_home(surface: str, parts: list[Node]) -> None:
+def test_the_signature_of_an_empty_text_returns(surface: str, parts: list[Node]) -> None:
     candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
     answer = ul.convert({"candidates": [candidate]}, source=CONTENTS, target=surface, kind="response", secret="s").value
     said = answer["choices"][0]["message"] if surface == CHAT else {"role": "assistant", "content": answer["content"]}

@@ -1,4 +1,4 @@
-"""Opaque data of a reasoning item that nobody else shares is in the stream where it is in the whole answer.
+"""Opaque data of a reasoning item that no other node shares is in the stream where it is in the whole answer.
 
 https://openrouter.ai/docs/use-cases/reasoning-tokens (`reasoning_details`, each with its index)
 https://ai.google.dev/gemini-api/docs/thought-signatures

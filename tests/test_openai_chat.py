@@ -213,7 +213,7 @@ def test_logprobs_live_on_their_part() -> None:
     assert wire["choices"][0]["logprobs"] == {"content": one, "refusal": None}
 
 
-def test_sound_and_refusal_are_parts() -> None:
+def test_audio_and_refusal_are_parts() -> None:
     audio = {"id": "a1", "data": "UklG", "transcript": "hi", "expires_at": 9}
     got = canonical(answer({"content": None, "audio": audio, "refusal": "No."}), "response")["output"][0]["content"]
     assert got == [{"type": "refusal", "refusal": "No."}, {"type": "output_audio", **audio}]

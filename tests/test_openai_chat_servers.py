@@ -51,7 +51,7 @@ def test_a_choice_without_index_gives_its_calls_none() -> None:
     assert call.keys() == {"id", "type", "function"}
 
 
-def test_an_empty_field_of_reasoning_is_no_loss_beside_one_that_speaks() -> None:
+def test_an_empty_field_of_reasoning_is_not_a_loss_beside_one_that_speaks() -> None:
     done = told("vendor_reasoning_field_empty", RESPONSES)
     assert done.value["output"][0]["content"] == [{"type": "reasoning_text", "text": "Two and two."}]
     assert not [loss for loss in done.losses if loss.fate == "lost"]
@@ -108,7 +108,7 @@ def test_what_all_branches_require_stays_required() -> None:
 
 @pytest.mark.parametrize("target", [CHAT, MESSAGES, "google-interactions"])
 @pytest.mark.parametrize("said", [True, False])
-def test_why_an_answer_is_incomplete_is_added_where_nobody_said(target: str, said: bool) -> None:
+def test_why_an_answer_is_incomplete_is_added_where_it_is_missing(target: str, said: bool) -> None:
     body = {"id": "r", "object": "response", "created_at": 1, "status": "incomplete", "model": "m", "output": []}
     why = {"incomplete_details": {"reason": "max_output_tokens"}} if said else {}
     done = ul.convert({**body, **why}, source=RESPONSES, target=target, kind="response")
@@ -190,11 +190,11 @@ def test_an_error_that_says_nothing_is_none() -> None:
     assert "error" not in last and last["candidates"][0]["finishReason"] == "STOP"
 
 
-def test_what_travels_sealed_is_parked() -> None:
+def test_what_travels_enveloped_is_parked() -> None:
     thought = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "abc", "status": "completed"}
     body = {"id": "r", "object": "response", "created_at": 1, "status": "completed", "model": "m", "tools": []}
     body["output"] = [{**thought, "format": "vendor-v1"}]
-    # What is no opaque data comes back out of an envelope that a secret authenticates, and out of no other (ADR 0016).
+    # Data that is not opaque comes back out of an envelope that a secret authenticates, and out of no other (ADR 0016).
     for secret, fate in (("a secret of the test", "parked"), (None, "lost")):
         for target in (CHAT, "google-generate-content"):
             losses = ul.convert(body, source=RESPONSES, target=target, kind="response", secret=secret).losses
@@ -208,7 +208,7 @@ def test_a_choice_among_tools_that_are_not_sent_adds_nothing() -> None:
     assert not [loss for loss in ul.preview(body, source=RESPONSES, target=CHAT) if loss.fate == "added"]
 
 
-def test_a_servers_own_name_of_a_parameter_reaches_it_whoever_brings_it() -> None:
+def test_a_servers_own_name_of_a_parameter_reaches_it_from_any_client() -> None:
     body = {"model": "m", "messages": [{"role": "user", "content": "q"}], "random_seed": 5}
     assert ul.convert(body, source=CHAT, target=f"{CHAT}:mistral").value == body
 
@@ -236,7 +236,7 @@ def test_probabilities_of_calls_follow_those_of_the_text() -> None:
     assert part["logprobs"] == tokens
 
 
-# ---- pictures beside the content ------------------------------------------------------------------------------------
+# ---- images beside the content --------------------------------------------------------------------------------------
 
 PIXEL = "data:image/png;base64,iVBORw0KGgo="
 PICTURE = {"type": "image_url", "image_url": {"url": PIXEL}}
@@ -256,7 +256,7 @@ def drawing(*deltas: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"event": None, "data": {**head, "choices": [choice]}} for choice in choices]
 
 
-def test_pictures_beside_the_content_are_parts_of_an_answer() -> None:
+def test_images_beside_the_content_are_parts_of_an_answer() -> None:
     (item,) = ul.read(DRAWN, "openai-chat:openrouter", "response").output
     assert [part.type for part in item.content] == ["output_text", "output_image"]
     assert item.content[1].image_url == PIXEL
@@ -268,7 +268,7 @@ def test_pictures_beside_the_content_are_parts_of_an_answer() -> None:
     assert done.value["candidates"][0]["content"]["parts"] == [{"text": "Here:"}, {"inlineData": inline}]
 
 
-def test_pictures_of_a_stream_are_parts_of_its_answer() -> None:
+def test_images_of_a_stream_are_parts_of_its_answer() -> None:
     events = drawing({"role": "assistant", "content": "Here:"}, {"images": [PICTURE]})
     answer = ul.collect(ul.read_stream(events, "openai-chat:openrouter"))
     assert [part["type"] for part in answer["output"][0]["content"]] == ["output_text", "output_image"]
@@ -280,7 +280,7 @@ def test_pictures_of_a_stream_are_parts_of_its_answer() -> None:
     assert [item["result"] for item in last if item["type"] == "image_generation_call"] == ["iVBORw0KGgo="]
 
 
-def test_pictures_go_to_servers_that_have_a_place_for_them() -> None:
+def test_images_go_to_servers_that_have_a_place_for_them() -> None:
     parts = [{"text": "Here:"}, {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}]
     answer = {
         "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}],

@@ -1,4 +1,4 @@
-"""Signatures of calls in Chat Completions: another's is sealed for a client, one's own goes back on its call."""
+"""Signatures of calls in Chat Completions: a foreign one is put into an envelope, its own returns on its call."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import unified_llm as ul
 from chat_documents import CHAT, canonical, message_item, wire_call
 
 
-def test_anothers_signature_is_sealed_for_a_client_and_opened_on_the_way_back() -> None:
+def test_anothers_signature_is_enveloped_for_a_client_and_opened_on_the_return() -> None:
     piece = {"kind": "signature", "data": "S1", "origin": {"protocol": "anthropic-messages"}}
     reasoning = {
         "type": "reasoning",

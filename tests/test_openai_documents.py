@@ -115,7 +115,7 @@ def test_an_answer_that_does_not_say_how_it_ended_is_called_completed_and_that_i
     assert "/status" in [loss.path for loss in report if loss.fate == "added"]
 
 
-def test_a_second_sound_is_told() -> None:
+def test_a_second_audio_is_told() -> None:
     sounds = [{"type": "output_audio", "data": data} for data in ("AAAA", "BBBB")]
     node = {
         "model": "m",

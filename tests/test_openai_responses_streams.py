@@ -232,8 +232,8 @@ def _named(chunk: Node, head: Node) -> Node:
     return {**{key: value for key, value in chunk.items() if key != "id"}, **head}
 
 
-def test_parts_behind_a_picture_move_up() -> None:
-    """A picture of another provider becomes an item of its own, so the texts around it are parts 0 and 1."""
+def test_parts_behind_an_image_move_up() -> None:
+    """An image of another provider becomes an item of its own, so the texts around it are parts 0 and 1."""
     deltas = [{"type": "text", "text": "a"}, {"type": "image", "data": "AAAA", "mime_type": "image/png"}]
     events = [
         {"event_type": "interaction.created", "interaction": {"id": "v1", "status": "in_progress", "model": "g"}},

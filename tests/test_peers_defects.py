@@ -133,7 +133,7 @@ def test_defect_06_instructions_are_the_system_text() -> None:
     assert first["role"] in ("system", "developer") and first["content"] == "Be terse"
 
 
-def test_defect_07_stops_and_parallel_calls_cross_and_nothing_is_sent_that_nobody_asked_for() -> None:
+def test_defect_07_stops_and_parallel_calls_cross_and_nothing_is_sent_that_was_not_requested() -> None:
     tools = [{"type": "function", "function": {"name": "f", "parameters": EMPTY}}]
     done = chat(MESSAGES, stop=["END"], tools=tools, parallel_tool_calls=False)
     assert done.value["stop_sequences"] == ["END"]

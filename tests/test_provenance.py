@@ -196,7 +196,7 @@ def test_a_piece_says_where_it_was_made() -> None:
     assert reader.signed
 
 
-def test_a_piece_goes_to_its_origin_and_to_nobody_else() -> None:
+def test_a_piece_goes_to_its_origin_and_to_no_other_provider() -> None:
     mine, other = opaque_piece("signature", "S", Reader("a")), opaque_piece("signature", "T", Reader("b"))
     rest = {"type": "message", "opaque": [mine, other]}
     assert split_opaque(rest, Writer("a")) == ([mine], [other])

@@ -215,7 +215,7 @@ def test_a_model_is_found_by_what_the_data_declare(name: str, protocol: str, fou
     assert profile(name, protocol).known is bool(found)
 
 
-def test_a_model_nobody_knows_has_no_facts() -> None:
+def test_an_unknown_model_has_no_facts() -> None:
     unknown = profile(None, CHAT)
     assert (unknown.known, unknown.refuses, unknown.output_tokens) == (False, frozenset(), None)
     assert profile("gpt-5", MESSAGES).reasoning == profile("no-such-model", MESSAGES).reasoning

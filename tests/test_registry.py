@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from unified_llm.client.transports.route_matching import recognise
+from unified_llm.client.transports.route_matching import recognize
 from unified_llm.engine import registry
 from unified_llm.engine.adapter import Route
 from unified_llm.engine.registry import adapter, protocols
@@ -84,11 +84,11 @@ def test_packages_are_at_hand_without_an_import_of_their_own() -> None:
 
 def test_a_route_is_that_of_the_adapter_that_is_registered_now(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_loaded", dict(registry._loaded))
-    assert recognise("POST", "/v1/speeches", {}) is None
+    assert recognize("POST", "/v1/speeches", {}) is None
     for kind in ("request", "another"):
         route = Route("POST", "speeches", kind)
         known = dataclasses.replace(adapter("openai-chat"), protocol="late", routes=(route,))
         registry._loaded.pop("late", None)
         registry.register(known)
-        found = recognise("POST", "/v1/speeches", {})
+        found = recognize("POST", "/v1/speeches", {})
         assert found is not None and (found.protocol, found.route) == ("late", route)

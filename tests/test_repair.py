@@ -386,7 +386,7 @@ VALIDATORS = {
 
 
 @pytest.mark.parametrize("target", ["anthropic-messages", "google-interactions"])
-def test_an_empty_text_that_bears_a_foreign_signature_is_an_empty_text(target: str) -> None:
+def test_an_empty_text_that_has_a_foreign_signature_is_an_empty_text(target: str) -> None:
     """Gemini's streams sign an empty part at the end; where empty texts are refused it may not be sent without it."""
     said = [{"text": "Hi"}, {"text": "", "thoughtSignature": "QUJDRA=="}]
     turns = [("user", [{"text": "a"}]), ("model", said), ("user", [{"text": "b"}])]

@@ -152,7 +152,7 @@ def test_a_budget_of_nothing_switches_thinking_off(dialect: str, sent: Node) -> 
     assert fates == {"/generationConfig/thinkingConfig/thinkingBudget": "approximated"}
 
 
-def test_an_effort_that_nobody_said_is_told_of_what_it_was_made_of() -> None:
+def test_an_effort_that_was_not_set_is_told_of_what_it_was_made_of() -> None:
     """Mistral takes `high` and `none`: https://docs.mistral.ai/capabilities/reasoning."""
     asked = [{"role": "user", "content": "?"}]
     body = {"model": "m", "max_tokens": 5000, "messages": asked, "thinking": {"type": "enabled", "budget_tokens": 1024}}
@@ -171,7 +171,7 @@ def test_what_is_encrypted_is_named_as_such_beside_what_can_be_read(target: str)
     assert fates["/input/1/encrypted_content"] == "lost"
 
 
-def test_a_thought_of_which_nothing_can_be_read_is_no_empty_chunk() -> None:
+def test_a_thought_of_which_nothing_can_be_read_is_not_an_empty_chunk() -> None:
     asked = {"role": "user", "content": "?"}
     thought = {"type": "reasoning", "summary": [], "encrypted_content": "RU5D"}
     body = {"model": "m", "input": [asked, thought, {"role": "assistant", "content": "Yes."}, asked]}
@@ -246,7 +246,7 @@ def test_a_user_who_is_called_like_something_else_is_named_as_the_user() -> None
     assert fates["/metadata/user_id"] == "lost" and "/stop_sequences/0" not in fates
 
 
-def test_a_count_that_nobody_gave_is_told_as_added() -> None:
+def test_a_count_that_is_missing_is_told_as_added() -> None:
     answer = {"index": 0, "message": {"role": "assistant", "content": "Yes."}, "finish_reason": "stop"}
     body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [answer]}
     for target in (MESSAGES, "openai-responses"):

@@ -1,4 +1,4 @@
-"""Answers turned back: names, arguments, output and tools of raw text as the client declared them.
+"""Answers turned back: names, arguments, output and custom tools as the client declared them.
 
 A provider answers to what it was sent; with the exchange of the request, its answer is one to what the client sent, in
 one piece and in a stream, on every surface.
@@ -221,7 +221,7 @@ def test_output_under_a_lowered_schema_is_turned_back(provider: str) -> None:
     assert collect(read_stream(stream, RESPONSES))["output"][0]["content"][0]["text"] == '{"x":{"k":1}}'
 
 
-def test_text_that_is_no_json_stays_what_it_is() -> None:
+def test_text_that_is_not_json_stays_what_it_is() -> None:
     events = list(write_stream(decompose(message("I cannot do that.")), CHAT))
     stream = list(convert_stream(events, source=CHAT, target=RESPONSES, exchange=formatted(CHAT)))
     assert collect(read_stream(stream, RESPONSES))["output"][0]["content"][0]["text"] == "I cannot do that."

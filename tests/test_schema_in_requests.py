@@ -295,7 +295,7 @@ RULES = (
 
 @given(st.lists(st.text(max_size=90), unique=True, max_size=6), st.sampled_from(RULES))
 def test_names_never_collide(names: list[str], rule: NameRule) -> None:
-    # The aliases themselves are names somebody may have given.
+    # The aliases themselves are names that a caller may have chosen.
     names = list(dict.fromkeys([*names, *(fit_name(name, rule) for name in names)]))
     renamed = fitted_names(tuple(names), rule)
     final = [renamed.get(name, name) for name in names]

@@ -87,7 +87,7 @@ def test_nothing_is_dropped_in_silence(schema: Any) -> None:
 
 def edits(schema: Any, path: Any, value: Any) -> Iterator[Any]:
     # Two definitions may say the same, so a reference is altered to lead nowhere; and what it leads to may add nothing
-    # to what stands beside it, which is no loss of the reference.
+    # to what stands beside it, which is not a loss of the reference.
     other = "#/nowhere" if path[-1] == "$ref" else altered(value)
     if not same(other, value):
         yield replaced(schema, path, other)

@@ -27,7 +27,7 @@ def test_open_objects_travel_as_text_through_a_strict_target() -> None:
     assert restore_arguments({"m": "[1]"}, done) == {"m": "[1]"}
 
 
-def test_a_root_that_is_no_object_is_wrapped_and_unwrapped() -> None:
+def test_a_root_that_is_not_an_object_is_wrapped_and_unwrapped() -> None:
     schema = {"type": "array", "items": {"$ref": "#/$defs/I"}, "$defs": {"I": {"type": "integer"}}}
     done = lower(schema, STRICT)
     assert done.schema == {

@@ -93,11 +93,11 @@ def test_id_and_retry_are_there_only_if_on_the_wire() -> None:
     assert decode(b"id\ndata: x\n\n") == [{**plain("x"), "id": ""}]
 
 
-def test_an_id_with_nul_and_a_retry_that_is_no_number_are_ignored() -> None:
+def test_an_id_with_nul_and_a_retry_that_is_not_a_number_are_ignored() -> None:
     assert decode("id: a\0b\nretry: 1s\nretry: ²\ndata: x\n\n".encode()) == [plain("x")]
 
 
-def test_a_field_nobody_knows_is_set_aside() -> None:
+def test_an_unknown_field_is_set_aside() -> None:
     aside: list[str] = []
     decoder = SSEDecoder(comments=aside)
     assert decoder.feed(b"Data: no\nfoo\ndata : no\ndata: x\n\n") == [plain("x")]
@@ -181,7 +181,7 @@ def test_an_incomplete_last_event_is_truncation_and_never_data(rest: bytes) -> N
 
 
 @pytest.mark.parametrize("rest", [b"", b"\n", b": pin", b"id: 3", b"data: : keep", b"data:"])
-def test_nothing_worth_telling_is_no_truncation(rest: bytes) -> None:
+def test_nothing_worth_telling_is_not_a_truncation(rest: bytes) -> None:
     decoder = SSEDecoder()
     assert decoder.feed(b"data: {}\n\n" + rest) == [plain("{}")]
     assert decoder.close() == []

@@ -199,7 +199,7 @@ def test_every_event_of_decompose_is_legal_and_every_build_has_a_delta_and_a_don
 
 @pytest.mark.parametrize("protocol", ul.protocols())
 @pytest.mark.parametrize("event", [{"id": "c", "choices": []}, {"event": "x"}, "data: {}", None, []])
-def test_what_is_no_wire_event_is_named_by_its_number(protocol: str, event: Any) -> None:
+def test_what_is_not_a_wire_event_is_named_by_its_number(protocol: str, event: Any) -> None:
     for read in (ul.read_stream, lambda events, source: ul.convert_stream(events, source=source, target="openai-chat")):
         with pytest.raises(ul.InvalidBody, match="an object with its `data`") as raised:
             list(read([event], protocol))

@@ -1,4 +1,4 @@
-"""How a translated stream ends where its source did not come to an end: garbled, or left by whoever listened."""
+"""How a translated stream ends where its source did not come to an end: garbled, or left by its reader."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HALF = b'data: {"id":"chatcmpl-1","choices":[{"index":0,"del\n\n'
 @pytest.mark.parametrize("size", [None, 1, 7])
 @pytest.mark.parametrize("target", OTHERS)
 def test_an_event_that_is_half_of_its_json_ends_in_an_error(target: str, size: int | None) -> None:
-    """What it said nobody knows; an answer without it would look whole."""
+    """What it contained is unknown; an answer without it would look whole."""
     wire = b"".join([CHAT_STREAM[0], HALF, *frames(chunk({"content": "lo"}, "stop"), b"[DONE]")])
     chunks = [wire] if size is None else [wire[at : at + size] for at in range(0, len(wire), size)]
     told = b"".join(ul.translate_sse(chunks, source="openai-chat", target=target))

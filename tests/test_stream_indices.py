@@ -23,7 +23,7 @@ TEXT: Node = {"type": "output_text", "text": "", "annotations": []}
 
 
 def stream_of_parts(*indices: Any, **beside: Any) -> list[Node]:
-    """Canonical events of one message that nobody closes: a part with a letter for each index, in this order."""
+    """Canonical events of one message that is never closed: a part with a letter for each index, in this order."""
     events: list[Node] = [
         {"type": "response.created", "response": {"id": "r"}},
         {"type": "response.output_item.added", "output_index": 0, "item": dict(MESSAGE)},

@@ -43,7 +43,7 @@ MESSAGE = {
 
 
 @pytest.mark.parametrize("target", others("anthropic-messages"))
-def test_a_delta_that_nobody_understands(target: str) -> None:
+def test_a_delta_that_is_unknown(target: str) -> None:
     frames = named(
         {"type": "message_start", "message": MESSAGE},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},

@@ -123,7 +123,7 @@ def test_the_history_calls_tools_by_the_names_they_are_declared_by(target: str) 
     assert '"web__search"' in history and '"search"' in history and "namespace" not in history
 
 
-def test_a_joined_name_is_nobody_elses() -> None:
+def test_a_joined_name_is_unique() -> None:
     taken = {**SEARCH, "name": "web__search"}
     done = ask(CHAT, tools=[taken, OTHER])
     assert names(done.value) == ["web__search", "web__search_2"]

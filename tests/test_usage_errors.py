@@ -16,7 +16,7 @@ WAY = {"source": "openai-chat", "target": "openai-responses"}
 
 MISTAKES: dict[str, Callable[[], Any]] = {
     "unknown level 'shout'": lambda: ul.convert(BODY, on_loss="shout", **WAY),  # type: ignore[call-overload]
-    "'colour.*' matches no capability": lambda: ul.convert(BODY, on_loss={"colour.*": "raise"}, **WAY),  # type: ignore[call-overload]
+    "'color.*' matches no capability": lambda: ul.convert(BODY, on_loss={"color.*": "raise"}, **WAY),  # type: ignore[call-overload]
     "unknown kind 'answer' for openai-chat; choose one of: request, response": lambda: ul.convert(
         BODY,
         kind="answer",

@@ -164,7 +164,7 @@ def test_one_call_id_for_two_things_is_two_answers() -> None:
     assert data_of(home(vault, oslo, call("call_1", "Bern"))) == []
 
 
-def test_an_answer_to_a_conversation_that_nobody_knows_is_not_kept() -> None:
+def test_an_answer_to_a_conversation_that_is_unknown_is_not_kept() -> None:
     vault = ul.MemoryVault()
     park([thought("T"), call("c1")], vault, "")
     assert vault.empty
@@ -205,7 +205,7 @@ def test_whatever_differs_before_an_answer_makes_it_another_one(before: list[Nod
     assert data_of(home(vault, *before, said("Same."), **settings)) == []
 
 
-def test_a_picture_that_differs_makes_it_another_conversation() -> None:
+def test_an_image_that_differs_makes_it_another_conversation() -> None:
     def shown(data: str) -> Node:
         return {"type": "message", "role": "user", "content": [{"type": "input_image", "image_url": data}]}
 
@@ -360,8 +360,8 @@ def test_what_is_kept_goes_to_its_origin_alone() -> None:
 @pytest.mark.parametrize(
     "constant", ["skip_thought_signature_validator", "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="]
 )
-def test_a_value_that_every_client_sends_is_kept_from_nobody(constant: str) -> None:
-    """A client of Gemini's sends its stand-in for a signature: that is no data of the conversation's."""
+def test_a_value_that_every_client_sends_is_not_withheld(constant: str) -> None:
+    """A client of Gemini's sends its stand-in for a signature: that is not data of the conversation."""
     vault = ul.MemoryVault()
     called = {"functionCall": {"name": "f", "args": {}}, "thoughtSignature": constant}
     history = [

@@ -78,7 +78,7 @@ def test_closed_turns_stay_what_they_are_while_the_conversation_grows(target: st
 
 
 @pytest.mark.parametrize("source", [GENERATE, INTERACTIONS])
-def test_nobody_becomes_the_system_by_writing_its_tag(source: str) -> None:
+def test_no_user_becomes_the_system_by_writing_its_tag(source: str) -> None:
     said = send(
         source, OPENING[1], {"role": "assistant", "content": "Yes?"}, {"role": "user", "content": WRAPPED}
     ).value

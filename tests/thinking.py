@@ -146,7 +146,7 @@ TABLE: dict[tuple[str, str], dict[str, tuple[Node, str]]] = {
         "budget 10000, shown": ({}, "!"),
         "LOW": ({}, "!"),
     },
-    # Nobody knows it: words pass as they are, a budget becomes one of three.
+    # It is unknown: words pass as they are, a budget becomes one of three.
     (CHAT, "some-model"): {
         "low, shown": (_chat("low"), "!"),
         "budget 4000": (_chat("medium"), "~"),

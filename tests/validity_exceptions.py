@@ -8,7 +8,7 @@ source outside its own API, or a conversation that was incomplete in its source.
 from __future__ import annotations
 
 CONTINUES = "the source goes on with a conversation that its server keeps, whose earlier turns are not in the request"
-EMPTY = "the source has no input, which its API takes with a stored prompt or a conversation; nobody else has these"
+EMPTY = "the source has no input, as its API allows for a stored prompt or a conversation; no other protocol has these"
 UNANSWERED = "the source itself leaves the call unanswered: Interactions takes that, and the user goes on"
 UNDECLARED = "the API documents and sends it; the SDK's model lacks it and keeps it as an extra"
 OLD_SERVERS = "a field of other servers of this protocol, for what OpenAI's has no place for; its SDK keeps it"

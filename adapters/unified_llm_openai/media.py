@@ -36,7 +36,7 @@ def clean_url(c: Node, key: str, wire: Node, at: str, w: Writer) -> None:
         kind = head[1].lower() or next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), "")
         wire[at] = f"data:{kind};base64,{data}"
         if wire[at] != url:
-            c[key] = Fated("approximated", "the data URL is spelt anew")
+            c[key] = Fated("approximated", "the data URL is spelled anew")
 
 
 def fit_detail(c: Node, wire: Node, w: Writer) -> None:

@@ -41,13 +41,13 @@ FAULTS = Bimap({"busy": "overloaded", "slow": "rate_limit", "wrong": "invalid_re
 parts = Mapping("acme-talk parts", tag="is")
 answers = Mapping("acme-talk answers", tag="is")
 citations = Mapping("acme-talk citations")
-citations.cannot("url_citation file_citation container_file_citation", "Acme cites nobody")
+citations.cannot("url_citation file_citation container_file_citation", "Acme has no citations")
 steps = Mapping("acme-talk steps", tag="step")
 tools = Mapping("acme-talk tools", tag="sort", default="function")
 
 
 def text(w: Node, key: str) -> str:
-    """A string: whoever writes next may look it up or join it."""
+    """A string: the next writer may look it up or join it."""
     if type(w.get(key)) is not str:
         raise IllTyped(key)
     value: str = w.pop(key)
@@ -413,7 +413,7 @@ adapter = Adapter(
     mappings=(parts, answers, citations, steps, tools),
     settings={"request": REQUEST, "response": RESPONSE},
     natives={"mood": "native.field"},
-    refuses={"seed": "Acme never says the same twice", **dict.fromkeys(_BEYOND, "Acme has text, pictures and calls")},
+    refuses={"seed": "Acme never says the same twice", **dict.fromkeys(_BEYOND, "Acme has text, images and calls")},
     routes=(Route("POST", "talk", "request"),),
     auth=(("x-acme-key", "{}"),),
     family="acme",

@@ -52,7 +52,7 @@ async def main(upstream: str = "local/echo:anthropic-messages") -> None:
     session = await runner.session_service.create_session(app_name="weather", user_id="you")
     for question in QUESTIONS:
         message = types.Content(role="user", parts=[types.Part(text=question)])
-        # The session keeps the history, with the ids and signatures of whoever answered.
+        # The session keeps the history, with the ids and signatures of the answering provider.
         async for event in runner.run_async(
             user_id="you",
             session_id=session.id,

@@ -56,7 +56,7 @@ def main(upstream: str = "local/echo:google-interactions") -> None:
             if kind == "messages":
                 show(found[0])
             else:
-                # Ids and signatures of whoever answered go home with the history.
+                # Ids and signatures of the answering provider return with the history.
                 history = found["messages"]
         print()
     print("did not survive:", ", ".join(sorted(lost)) or "nothing")

@@ -53,7 +53,7 @@ async def main(upstream: str = "local/echo:anthropic-messages") -> None:
         history.append({"role": "user", "content": question})
         run = Runner.run_streamed(agent, history, run_config=config)
         await show(run)
-        # Ids and signatures of whoever answered go home with the history.
+        # Ids and signatures of the answering provider return with the history.
         history = run.to_input_list()
     print("did not survive:", ", ".join(sorted(lost)) or "nothing")
 

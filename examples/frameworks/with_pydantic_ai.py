@@ -56,7 +56,7 @@ async def main(upstream: str = "local/echo:google-generate-content") -> None:
                             show(event)
         print()
         assert run.result is not None
-        # Ids and signatures of whoever answered go home with the history.
+        # Ids and signatures of the answering provider return with the history.
         history = run.result.all_messages()
     print("did not survive:", ", ".join(sorted(lost)) or "nothing")
 

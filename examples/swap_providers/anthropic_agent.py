@@ -1,4 +1,4 @@
-"""An agent on the official anthropic SDK. It does not know that somebody else answers: see `main`.
+"""An agent on the official anthropic SDK. Another provider answers, unknown to it: see `main`.
 
 `python examples/swap_providers/anthropic_agent.py [provider/model]`
 """

@@ -1,4 +1,4 @@
-"""An agent on the official google-genai SDK. It does not know that somebody else answers: see `main`.
+"""An agent on the official google-genai SDK. Another provider answers, unknown to it: see `main`.
 
 `python examples/swap_providers/google_agent.py [provider/model]`
 """

@@ -1,4 +1,4 @@
-"""An agent on the official openai SDK. It does not know that somebody else answers: see `main`.
+"""An agent on the official openai SDK. Another provider answers, unknown to it: see `main`.
 
 `python examples/swap_providers/openai_agent.py [provider/model]`
 """

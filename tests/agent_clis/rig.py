@@ -58,7 +58,7 @@ class Scripted(Service):
 class Conversing(Service):
     """A strict upstream that asks for one tool after each prompt, thinks before it, and then repeats the result.
 
-    It tells the prompts apart by its final texts in the history, whoever wrote them.
+    It tells the prompts apart by its final texts in the history, no matter who wrote them.
     """
 
     def __init__(self, call: tuple[str, dict[str, str]]) -> None:

@@ -118,7 +118,7 @@ def test_a_connection_is_used_again_and_no_cookie_is_kept(server: Loopback) -> N
 
     def answer(exchange: Exchange) -> None:
         heads.append(exchange.head.lower())
-        cookie = {"set_cookie": "session=of-somebody; path=/"}
+        cookie = {"set_cookie": "session=of-a-user; path=/"}
         exchange.send(streamed(*STREAM) if exchange.streams else whole(**cookie))
 
     server.answer = answer

@@ -297,7 +297,7 @@ def test_an_approved_call_needs_its_function_and_an_answered_run_is_over() -> No
         (lambda state: {**state, "steps": [{**state["steps"][0], "response": 5}]}, ""),
     ],
 )
-def test_json_that_is_no_run_is_refused(change: Any, path: str) -> None:
+def test_json_that_is_not_a_run_is_refused(change: Any, path: str) -> None:
     run = ul.Client(three("delete").upstream).responses.run(input="Hi", tools=TOOLS)
     with pytest.raises(ul.InvalidBody) as caught:
         RunResult.from_json(change(run.to_json()))

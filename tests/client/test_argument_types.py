@@ -129,7 +129,7 @@ def test_what_names_no_response_and_no_model() -> None:
         client.models.list(1)
 
 
-def test_what_is_no_type_of_structured_output() -> None:
+def test_what_is_not_a_type_of_structured_output() -> None:
     with pytest.raises(ul.InvalidArgument, match=r"^text_format="):
         ul.Client().responses.run(model="local/echo", input="Hi", text_format=1)
     with pytest.raises(ul.InvalidArgument, match=r"^secret should be"):

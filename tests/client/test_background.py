@@ -107,7 +107,7 @@ def test_where_nothing_is_kept_there_is_nothing_to_retrieve(protocol: str) -> No
     for ask in (made.responses.retrieve, made.responses.cancel, made.responses.delete):
         with pytest.raises(ul.CapabilityRefused, match="is not kept and cannot be"):
             ask("resp_1")
-    # An answer that nobody keeps cannot be waited for; one that the client keeps is done at once.
+    # An answer that is stored nowhere cannot be waited for; one that the client keeps is done at once.
     with pytest.raises(ul.CapabilityRefused, match="does not keep it"):
         made.responses.create(input="Hi", background=True)
     handle = ul.Client(upstream(protocol), store=ul.MemoryStore()).responses.create(input="Hi", background=True)
@@ -126,7 +126,7 @@ def test_what_is_kept_is_retrieved_and_deleted(protocol: str) -> None:
 
 
 @pytest.mark.parametrize("other", [{"provider": "there"}, {"scope": "b"}])
-def test_what_one_provider_sealed_stays_there_in_the_same_protocol_too(other: dict[str, str]) -> None:
+def test_what_one_provider_encrypted_stays_there_in_the_same_protocol_too(other: dict[str, str]) -> None:
     sealed = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "SECRET"}
     here = Canned("openai-responses", response(sealed, message("One.")), provider="here", scope="a")
     there = Canned("openai-responses", response(message("Two.")), **{"provider": "here", "scope": "a", **other})
@@ -250,7 +250,7 @@ def test_leaving_a_stream_early_hangs_up() -> None:
         def __iter__(self) -> Any:
             for event in stream("Hello")[:5]:
                 yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
-            raise AssertionError("nobody listens any more")
+            raise AssertionError("the listener has gone")
 
         def close(self) -> None:
             closed.append(True)

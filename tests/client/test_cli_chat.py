@@ -107,7 +107,7 @@ def test_the_model_is_changed_on_the_way_and_the_conversation_moves_along() -> N
 def test_commands() -> None:
     terminal = Terminal()
     assert "/model" in terminal.type("/help")
-    assert "no provider 'nobody'" in terminal.type("/model nobody/x")
+    assert "no provider 'nowhere'" in terminal.type("/model nowhere/x")
     assert "no provider prefix; use 'provider/x'" in terminal.type("/model x")
     assert "local/echo" in terminal.type("/model")
     assert "Nothing was sent" in terminal.type("/losses") and "Nothing was sent" in terminal.type("/cost")
@@ -119,7 +119,7 @@ def test_commands() -> None:
     assert terminal.chat.runs == []
 
 
-def test_a_path_is_no_command() -> None:
+def test_a_path_is_not_a_command() -> None:
     terminal = Terminal()
     terminal.type("/etc/hosts is a file")
     assert terminal.out.getvalue() == "/etc/hosts is a file\n"
@@ -266,8 +266,8 @@ def test_losses_go_to_stderr_and_a_level_can_be_set() -> None:
     ("stdin", "more", "code", "told"),
     [
         ('{"model": "m", "input": "Hi"}', [], 2, "--model"),
-        ('{"model": "m", "input": "Hi"}', ["-m", "nobody/x"], 2, "nobody"),
-        ('{"model": "m", "input": "Hi"}', ["-m", "nobody"], 2, "a model is named provider/model"),
+        ('{"model": "m", "input": "Hi"}', ["-m", "nowhere/x"], 2, "nowhere"),
+        ('{"model": "m", "input": "Hi"}', ["-m", "nowhere"], 2, "a model is named provider/model"),
         ("{", ["-m", "local/echo"], 2, "JSON"),
         ("Hello.", ["-m", "local/echo"], 2, "unified-llm chat takes plain text"),
         ("", ["-m", "local/echo"], 2, "a request is a JSON document"),
@@ -290,7 +290,7 @@ def test_a_file_that_is_not_there() -> None:
     assert code == 2 and err.endswith("nowhere.py: No such file or directory\n")
 
 
-def test_what_had_to_be_said_besides_is_no_loss_to_a_reader_of_text() -> None:
+def test_what_had_to_be_said_besides_is_not_a_loss_to_a_reader_of_text() -> None:
     body = '{"model": "m", "messages": [{"role": "user", "content": "Hi"}]}'
     asked = ["run", "-m", "local/echo", "--protocol", "openai-responses"]
     assert run(*asked, stdin=body) == (0, "Hi\n", "")  # `store: false` was added
@@ -302,7 +302,7 @@ def test_what_had_to_be_said_besides_is_no_loss_to_a_reader_of_text() -> None:
     ("ending", "told"),
     [("[[error 503 after 2]]", "503"), ("[[break after 2]]", "broke"), ("[[break after 2 quietly]]", "")],
 )
-def test_a_stream_that_ends_badly_is_no_success(protocol: str, ending: str, told: str) -> None:
+def test_a_stream_that_ends_badly_is_not_success(protocol: str, ending: str, told: str) -> None:
     body = json.dumps({"messages": [{"role": "user", "content": f"One two three. {ending}"}]})
     for more in ([], ["--json"]):
         code, _, err = run("run", "-m", "local/echo", "--protocol", protocol, "--stream", "-q", *more, stdin=body)
@@ -310,7 +310,7 @@ def test_a_stream_that_ends_badly_is_no_success(protocol: str, ending: str, told
 
 
 @pytest.mark.parametrize("stream", ["--stream", "--no-stream"])
-def test_what_is_no_text_is_told_beside_it(stream: str) -> None:
+def test_what_is_not_text_is_told_beside_it(stream: str) -> None:
     def asked(text: str, **more: Any) -> tuple[int, str, str]:
         body = {"messages": [{"role": "user", "content": text}], **more}
         return run("run", "-m", "local/echo", stream, stdin=json.dumps(body))
@@ -322,9 +322,9 @@ def test_what_is_no_text_is_told_beside_it(stream: str) -> None:
 
 
 def test_the_model_may_stand_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("UNIFIED_LLM_MODEL", "nobody/x")
+    monkeypatch.setenv("UNIFIED_LLM_MODEL", "nowhere/x")
     code, out, err = run("chat", "Hi")
-    assert (code, out) == (2, "") and "no provider 'nobody'" in err
+    assert (code, out) == (2, "") and "no provider 'nowhere'" in err
 
 
 def test_a_question_that_fails_says_so_by_its_exit_code() -> None:

@@ -1,4 +1,4 @@
-"""`unified-llm chat` and `run` with a server of one's own: which model is asked for, and whether a key is shown."""
+"""`unified-llm chat` and `run` with the user's own server: which model is asked for, and whether a key is shown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from client.commandline import run
 
 
 class Keyed(http.server.BaseHTTPRequestHandler):
-    """A server that answers whoever comes, and keeps what was shown to it."""
+    """A server that answers every client, and keeps what was shown to it."""
 
     shown: list[tuple[str, str | None]] = []
 

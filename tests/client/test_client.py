@@ -234,7 +234,7 @@ def test_a_plain_model_is_one_of_the_upstream() -> None:
     ("provider", "model", "asked"),
     [
         ("openrouter", "anthropic/claude-opus-4.7", "anthropic/claude-opus-4.7"),  # a router's own names have slashes
-        (None, "meta/llama", "meta/llama"),  # and on a server that nobody knows they may
+        (None, "meta/llama", "meta/llama"),  # and on an unknown server they may
     ],
 )
 def test_names_with_a_slash_may_be_the_upstreams_own(provider: str | None, model: str, asked: str) -> None:

@@ -63,7 +63,7 @@ def ran(*command: str) -> str:
 
 @pytest.mark.parametrize("name", ["openai_agent.py", "anthropic_agent.py", "google_agent.py"])
 @pytest.mark.parametrize("upstream", [(), ("local/echo:openai-chat",)], ids=["by default", "chosen"])
-def test_an_agent_runs_over_somebody_else(
+def test_an_agent_runs_over_another_provider(
     name: str, upstream: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In this process; the demo below starts all of them as its readers do."""
@@ -72,7 +72,7 @@ def test_an_agent_runs_over_somebody_else(
     try:
         runpy.run_path(str(AGENTS / name), run_name="__main__")
     finally:
-        sys.modules.pop("travel", None)  # what the agents share is no module of the tests
+        sys.modules.pop("travel", None)  # what the agents share is not a module of the tests
     lines = capsys.readouterr().out.splitlines()
     assert [line.strip() for line in lines] == [
         "thinks The weather there, and a ferry: two look-ups, at once.",

@@ -101,7 +101,7 @@ def test_an_error_in_a_stream_is_raised_when_it_comes() -> None:
                 yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
             error = {"type": "error", "code": "server_error", "message": "boom", "param": None, "sequence_number": 4}
             yield f"event: error\ndata: {json.dumps(error)}\n\n".encode()
-            raise AssertionError("nobody waits for more")
+            raise AssertionError("no reader waits for more")
 
     canned = Canned(
         "openai-responses",
@@ -111,7 +111,7 @@ def test_an_error_in_a_stream_is_raised_when_it_comes() -> None:
         list(ul.Client(canned.upstream).responses.create(input="Hi", stream=True))
 
 
-def test_what_one_provider_searched_for_is_no_call_of_another() -> None:
+def test_what_one_provider_searched_for_is_not_a_call_of_another() -> None:
     """Grounding names no id of its searches, and OpenAI takes no search without one."""
     google, openai = ul.Client(upstream("google-generate-content")), ul.Client(upstream("openai-responses"))
     asked = 'Oslo is rainy. [[cite https://example.com title="T"]] So it is said.'

@@ -230,7 +230,7 @@ def test_a_host_of_a_customer_gets_the_key_only_if_the_environment_names_it(
         "https://a.b.openai.azure.com/openai/v1",
     ],
 )
-def test_a_look_alike_is_no_platform(url: str) -> None:
+def test_a_look_alike_is_not_a_platform(url: str) -> None:
     assert ul.Upstream.of(url, model="m").provider is None
 
 

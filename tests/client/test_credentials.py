@@ -1,4 +1,4 @@
-"""Whom a credential reaches: the origin it was given for, and no other, fallbacks and redirects included."""
+"""Where a credential is sent: to the origin it was given for, and no other, fallbacks and redirects included."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_a_query_belongs_to_the_first_upstream_too() -> None:
 
 
 @pytest.mark.parametrize("names", [("openai", "anthropic"), MODELS, ("api.openai.com", "https://api.anthropic.com")])
-def test_a_mapping_says_for_whom_each_key_is(names: tuple[str, str]) -> None:
+def test_a_mapping_says_for_which_provider_each_key_is(names: tuple[str, str]) -> None:
     world = World()
     keys = dict(zip(names, ("key-one", "key-two"), strict=True))
     world.client(api_key=keys).responses.create(models=MODELS, input="Hi")
@@ -162,7 +162,7 @@ def test_a_key_keeps_the_login_of_its_endpoint() -> None:
     ul.Client(upstream, api_key="given-key").responses.create(input="Hi")
     ul.Client().responses.create(upstream=upstream, api_key="given-key", input="Hi")
     assert [host for host, *_ in world.seen] == ["res.openai.azure.com"] * 2
-    assert world.logins == [{}, {}]  # neither bears a token: the endpoint's header is another
+    assert world.logins == [{}, {}]  # neither contains a token: the endpoint's header is another
     upstream = ul.Upstream.of("anthropic/claude-opus-4-7", http_client=(world := World(failing=0)).http)
     ul.Client(upstream, api_key="given-key").responses.create(input="Hi")
     assert world.logins == [{"x-api-key": "given-key"}]
@@ -205,7 +205,7 @@ def test_a_redirect_takes_no_credential_along(status: int) -> None:
         ) as caught:
             ul.Client(upstream, api_key="given-key").responses.create(input="Hi")
         assert caught.value.status == status and "back=1" not in str(caught.value)
-    assert seen == ["up"] * 3, "asked once each, and nobody else"
+    assert seen == ["up"] * 3, "each is called once, and no other"
 
 
 def _openai(pool: httpx2.Client) -> ul.Upstream:

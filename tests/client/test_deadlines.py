@@ -49,7 +49,7 @@ def over_aiohttp(upstream: ul.Upstream, stream: bool, **options: Any) -> str:
 
 @pytest.fixture(autouse=True, scope="module")
 def _warm() -> None:
-    """What is imported and looked up at the first call is no part of what is measured."""
+    """What is imported and looked up at the first call is not part of what is measured."""
     with loopback() as found:
         for call in (sync, in_loop):
             for stream in (False, True):

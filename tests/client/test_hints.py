@@ -82,7 +82,7 @@ def test_what_the_hints_say_works() -> None:
         ({"text": {"format": {"type": "json_schema", "shema": {}}}}, "/text/format/shema", "did you mean 'schema'?"),
     ],
 )
-def test_a_setting_of_the_wrong_type_or_with_a_misspelt_field(given: Any, path: str, reason: str) -> None:
+def test_a_setting_of_the_wrong_type_or_with_a_misspelled_field(given: Any, path: str, reason: str) -> None:
     text = told(**given)
     assert text.startswith(f"{path}: ")
     assert text.endswith(reason)

@@ -226,7 +226,7 @@ def test_a_result_to_go_on_from_is_input() -> None:
         (["x", {"type": "input_image", "image_ur": "x"}], "/input/1/image_ur", "did you mean 'image_url'"),
     ],
 )
-def test_what_is_no_input_is_refused_with_the_nearest_name(given: Any, path: str, told: str) -> None:
+def test_what_is_not_an_input_is_refused_with_the_nearest_name(given: Any, path: str, told: str) -> None:
     error = refused(input=given)
     assert error.path.startswith(path)
     assert told in str(error)

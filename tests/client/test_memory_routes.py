@@ -99,7 +99,7 @@ def test_only_background_work_is_cancelled() -> None:
     assert client.responses.cancel(done.id) == done
 
 
-def test_the_answers_of_a_caller_are_nobody_elses() -> None:
+def test_the_answers_of_a_caller_are_for_no_other() -> None:
     client = sdk()
     sent = client.responses.create(model="m", input="Hi", extra_headers={"x-unified-llm-caller": "a"})
     with pytest.raises(openai.NotFoundError):

@@ -144,7 +144,7 @@ def test_a_page_says_whether_there_is_another() -> None:
     assert [each["name"] for each in rest["models"]] == ["models/m-6"] and "nextPageToken" not in rest
 
 
-@pytest.mark.parametrize("query", ["after_id=nobody", "limit=0", "limit=many"])
+@pytest.mark.parametrize("query", ["after_id=nothing", "limit=0", "limit=many"])
 def test_a_page_that_is_none(query: str) -> None:
     http = ul.http_client(provider("openai-chat").upstream)
     answer = http.get(f"http://any/v1/models?{query}", headers={"anthropic-version": "2023-06-01"})

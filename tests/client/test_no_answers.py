@@ -1,4 +1,4 @@
-"""What comes with status 200 and is no answer, and answers that break: typed errors, retries, the next upstream."""
+"""Invalid bodies with status 200, and responses that break: typed errors, retries, the next upstream."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ forms = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"]
 @forms
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("what", NOTHINGS)
-def test_what_is_no_answer_is_an_error_of_the_provider(what: str, protocol: str, stream: bool) -> None:
+def test_what_is_not_an_answer_is_an_error_of_the_provider(what: str, protocol: str, stream: bool) -> None:
     canned = bad(what, protocol)
     with pytest.raises(ul.APIError) as caught:
         sync([canned.upstream], stream)
@@ -197,7 +197,7 @@ BROKEN: dict[str, bytes] = {
     "half a stream unasked": CUT_STREAM,
     "half a stream unasked and cut": CUT_STREAM[:-5],
     "half an event unasked": streamed(event("a"), event("b")[:30]),
-    "an event that is no JSON": streamed(event("a"), b'data: {"x": \n\n', *STREAM[1:]),
+    "an event that is not JSON": streamed(event("a"), b'data: {"x": \n\n', *STREAM[1:]),
     "an error in a stream unasked": streamed(event("a"), b'data: {"error": {"message": "boom"}}\n\n'),
     "half of the gzip": whole(gzip.compress(RAW)[:20], content_encoding="gzip"),
     "no gzip": whole(b"nothing packed", content_encoding="gzip"),

@@ -13,7 +13,7 @@ from client.providers import PROTOCOLS, Canned, function_call, message, response
 
 
 class Person(BaseModel):
-    """Somebody."""
+    """A person."""
 
     name: str
     age: int
@@ -150,7 +150,7 @@ def test_an_answer_that_was_cut_off_is_not_asked_for_again() -> None:
     assert len(canned.requests) == 1
 
 
-def test_a_refusal_is_no_answer_and_no_error() -> None:
+def test_a_refusal_is_not_an_answer_and_no_error() -> None:
     said = {**message(""), "content": [{"type": "refusal", "refusal": "I will not."}]}
     canned = Canned("openai-responses", response(said))
     result = ul.Client(canned.upstream).responses.parse(input="?", text_format=Person)
@@ -170,7 +170,7 @@ def test_an_answer_that_calls_a_tool_is_the_callers(strategy: str) -> None:
     assert canned.bodies[0].get("tool_choice") == ("required" if strategy == "tool" else None)
 
 
-def test_a_strategy_nobody_knows() -> None:
+def test_an_unknown_strategy() -> None:
     with pytest.raises(ValueError, match="native"):
         ul.Client(upstream("openai-chat")).responses.parse(input="?", text_format=Person, strategy="magic")
 
@@ -182,6 +182,6 @@ class Opaque:
 @pytest.mark.parametrize(
     "format_", ["json", "int", None, 3, [int], Opaque, {"type": "json_object"}, {"type": "json_schema", "schema": {}}]
 )
-def test_what_is_no_type_and_no_schema_is_refused_in_our_words(format_: Any) -> None:
+def test_what_is_not_a_type_and_no_schema_is_refused_in_our_words(format_: Any) -> None:
     with pytest.raises(ul.InvalidArgument, match=r"^text_format=.*pass a pydantic model"):
         ul.Client().responses.parse(model="local/echo", input="Hi", text_format=format_)

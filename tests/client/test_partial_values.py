@@ -83,7 +83,7 @@ def test_a_model_is_shown_field_by_field() -> None:
     assert isinstance(begun, Person)
     assert (begun.name, begun.born, begun.mood, begun.email, begun.home, begun.friends) == ("Ada", *[None] * 4, [])
     assert begun.model_fields_set == {"name"}
-    # What is no plain text is shown when it is complete: neither half a date nor the shorter word.
+    # A value other than plain text is shown when it is complete: neither half a date nor the shorter word.
     assert upto('"1815-12-10').born is None
     assert upto('"1815-12-10"').born == date(1815, 12, 10)
     assert upto('"mood": "fine').mood is None

@@ -151,7 +151,7 @@ def test_what_an_sdk_requires_is_carried(surface: type[Surface], target: str) ->
 
 
 @pairs
-def test_a_default_that_is_written_out_is_no_loss(surface: type[Surface], target: str) -> None:
+def test_a_default_that_is_written_out_is_not_a_loss(surface: type[Surface], target: str) -> None:
     body = asked(surface, spelled_out(surface))
     done = ul.convert(body, source=surface.protocol, target=target, model="m")
     differs = DIFFERS.get((surface.protocol, target), set())

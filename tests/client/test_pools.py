@@ -328,7 +328,7 @@ def test_a_stream_that_is_dropped_in_an_event_loop(
     in_asyncio(run)
     gc.collect()
     server.until(lambda: server.open == 0)
-    assert caplog.text == "", "asyncio logs what a task raised that nobody awaits"
+    assert caplog.text == "", "asyncio logs what a task raised that is not awaited"
 
 
 @clients

@@ -1,4 +1,4 @@
-"""The wire at its ends: callers that hang up or are cancelled, keys that show nowhere, histories mended."""
+"""The wire at its ends: callers that hang up or are cancelled, keys that show nowhere, histories repaired."""
 
 from __future__ import annotations
 
@@ -119,8 +119,8 @@ def test_a_key_is_struck_out_of_errors_inside_answers(ask_for: Call) -> None:
 @both
 def test_a_missing_key_is_told_before_anything_is_sent(ask_for: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SOME_KEY", raising=False)
-    canned = Canned(CHAT, auth=KeyAuth("authorization", "Bearer {key}", env=["SOME_KEY"], whose="somebody"))
-    with pytest.raises(ul.AuthenticationError, match="no API key for somebody; set SOME_KEY"):
+    canned = Canned(CHAT, auth=KeyAuth("authorization", "Bearer {key}", env=["SOME_KEY"], whose="a provider"))
+    with pytest.raises(ul.AuthenticationError, match="no API key for a provider; set SOME_KEY"):
         ask_for(PLAIN, canned)
     assert not canned.seen
 
@@ -165,7 +165,7 @@ AROUND = {"model": "m", "messages": [{"role": "user", "content": "Hi"}, ORPHAN]}
 
 
 @both
-def test_what_its_own_provider_refuses_is_mended_and_asked_once_more(ask_for: Call) -> None:
+def test_what_its_own_provider_refuses_is_repaired_and_asked_once_more(ask_for: Call) -> None:
     canned = Canned(refusal(400, openai("invalid_request_error", None)), CHAT)
     answer = ask_for(Ask(body=AROUND, source="openai-chat"), canned, retry=Retry.never())
     assert answer.value["choices"][0]["message"]["content"] == "Hello"
@@ -186,9 +186,9 @@ def test_a_second_refusal_is_of_what_the_caller_wrote(ask_for: Call) -> None:
 @pytest.mark.parametrize(
     ("status", "repair", "messages"),
     [(400, "auto", AROUND["messages"][:1]), (400, "never", AROUND["messages"]), (404, "auto", AROUND["messages"])],
-    ids=["nothing to mend", "not wanted", "another refusal"],
+    ids=["nothing to repair", "not wanted", "another refusal"],
 )
-def test_what_cannot_be_mended_is_refused_at_once(ask_for: Call, status: int, repair: Any, messages: Any) -> None:
+def test_what_cannot_be_repaired_is_refused_at_once(ask_for: Call, status: int, repair: Any, messages: Any) -> None:
     canned = Canned(refusal(status, openai("invalid_request_error", None)))
     with pytest.raises(ul.APIError):
         ask_for(Ask(body={**AROUND, "messages": messages}, source="openai-chat", repair=repair), canned)

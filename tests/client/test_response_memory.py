@@ -59,7 +59,7 @@ class Naming:
 
 
 def _names(found: Any) -> Iterator[str]:
-    """The ids that an answer bears, itself or in an event of its stream."""
+    """The ids in a response, itself or in an event of its stream."""
     for each in found if isinstance(found, list) else [{"": found}]:
         yield from (inner["id"] for inner in each.values() if isinstance(inner, dict) and "id" in inner)
 
@@ -102,7 +102,7 @@ class Forgetful:
 
 
 @pytest.mark.parametrize(("surface", "protocol"), [each for each in FOREIGN if each[1] != "openai-chat"])
-def test_signatures_come_home_by_the_memory_alone(surface: type[Surface], protocol: str) -> None:
+def test_signatures_return_by_the_memory_alone(surface: type[Surface], protocol: str) -> None:
     service, whom = upstream(protocol)
     talk = Naming(surface, ul.http_client(whom, vault=Forgetful()))
     (call,) = talk.say("[[reason Well.]] [[call get_weather city=Oslo]] [[then]] [[results]]").calls
@@ -124,11 +124,11 @@ def test_a_conversation_may_branch(surface: type[Surface]) -> None:
 
 
 @KEEPING
-def test_a_name_that_nobody_knows_is_an_error(surface: type[Surface]) -> None:
+def test_a_name_that_is_unknown_is_an_error(surface: type[Surface]) -> None:
     service, whom = upstream("anthropic-messages")
     talk = Naming(surface, ul.http_client(whom))
-    talk.previous = "resp_of_somebody_else"
-    with pytest.raises(Exception, match="resp_of_somebody_else") as caught:
+    talk.previous = "resp_of_another"
+    with pytest.raises(Exception, match="resp_of_another") as caught:
         talk.say("Hi.")
     status = 400 if surface is Responses else 404
     assert caught.value.status_code == status and not service.seen  # type: ignore[attr-defined]

@@ -29,7 +29,7 @@ STILL = Retry(jitter=0, attempts=9)
         (ul.ServerError("m", status=501), False),
     ],
 )
-def test_only_what_time_may_mend_is_tried_again(error: ul.APIError, again: bool) -> None:
+def test_only_what_time_may_repair_is_tried_again(error: ul.APIError, again: bool) -> None:
     assert (STILL.delay(error, 1) is not None) == again
 
 

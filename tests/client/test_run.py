@@ -210,7 +210,7 @@ def test_more_calls_than_allowed_are_not_run() -> None:
     assert ran == []
 
 
-def test_calls_of_tools_that_nobody_here_runs_are_handed_out() -> None:
+def test_calls_of_tools_that_do_not_run_here_are_handed_out() -> None:
     theirs = {"type": "function", "name": "pay", "parameters": {"type": "object", "properties": {}}}
     calls = [function_call("get_weather", '{"city": "Oslo"}', "call_a"), function_call("pay", "{}", "call_b")]
     canned = Canned("openai-responses", response(*calls))

@@ -91,7 +91,7 @@ def test_a_turn_with_something_that_has_no_price_ends_the_run() -> None:
     assert len(caught.value.result.steps) == 1 and RAN == []
 
 
-def test_tokens_that_nobody_counts_are_no_zero() -> None:
+def test_tokens_that_are_not_counted_are_no_zero() -> None:
     canned = Canned("openai-responses", calling(usage=None))
     with pytest.raises(ul.ToolLoopLimitError, match="turn 1 has no usage") as caught:
         ul.Client(canned.upstream).responses.run(input="Hi", tools=[look], max_total_tokens=100)

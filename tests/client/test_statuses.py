@@ -167,11 +167,11 @@ def test_a_page_is_told_by_its_title() -> None:
     there = canned("openai-chat", 502, "page")
     with pytest.raises(ul.ServerError, match=r"HTTP 502 with an HTML page \('Bad & gone'\)") as caught:
         ul.Client(there.upstream, retry=ul.Retry.never()).responses.create(input="Hi")
-    assert caught.value.body.startswith("<!DOCTYPE"), "the page itself is there for whoever looks for it"
+    assert caught.value.body.startswith("<!DOCTYPE"), "the page itself is kept"
 
 
 @pytest.mark.parametrize("status", [301, 307, 400, 404, 499])
-def test_what_no_retry_mends_is_asked_once(status: int) -> None:
+def test_what_no_retry_repairs_is_asked_once(status: int) -> None:
     there = canned("openai-chat", status, "server")
     with pytest.raises(ul.APIError):
         ul.Client(there.upstream, retry=ul.Retry(base=0)).responses.create(input="Hi")

@@ -17,7 +17,7 @@ from unified_llm.client.structured.strategies import STRATEGIES
 
 
 class Person(BaseModel):
-    """Somebody."""
+    """A person."""
 
     name: str
     age: int

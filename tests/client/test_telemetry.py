@@ -255,7 +255,7 @@ def test_a_message_from_elsewhere_stays_one_line(caplog: pytest.LogCaptureFixtur
     assert all(each.getMessage().isprintable() for each in caplog.records if each.name == "unified_llm.client")
 
 
-def test_nothing_is_computed_where_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_computed_without_listeners(monkeypatch: pytest.MonkeyPatch) -> None:
     from unified_llm.client.telemetry import operation
 
     def fail(*_: Any) -> None:

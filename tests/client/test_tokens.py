@@ -1,4 +1,4 @@
-"""Tokens of a cloud: when one is fetched, by whom, and what is told where none can be had."""
+"""Tokens of a cloud: when one is fetched, by which thread, and what is told where none can be had."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class TransportError(Exception):
         (FileNotFoundError("no such file"), ul.AuthenticationError),
     ],
 )
-def test_what_another_attempt_may_mend_is_a_failed_connection(error: Exception, expected: type[Exception]) -> None:
+def test_what_another_attempt_may_repair_is_a_failed_connection(error: Exception, expected: type[Exception]) -> None:
     cloud = Cloud()
     cloud.error = error
     with pytest.raises(expected, match=f"no credentials of login 'cloud': {type(error).__name__}: {error}") as caught:

@@ -156,7 +156,7 @@ def test_tools_of_an_official_sdk() -> None:
         ([{"type": "function", "name": "f", "parameters": _nested(5000)}], "/tools/0/parameters/a", "nested deeper"),
     ],
 )
-def test_what_is_no_tool_is_refused_with_the_nearest_name(given: Any, path: str, told: str) -> None:
+def test_what_is_not_a_tool_is_refused_with_the_nearest_name(given: Any, path: str, told: str) -> None:
     error = refused(tools=given)
     assert error.path == path or (error.path.startswith(path) and "nested" in told)
     assert told in error.reason
@@ -185,7 +185,7 @@ def test_a_version_that_came_later_is_sent_whole() -> None:
         ("openai-chat", {"type": "function", "function": {"name": "f", "parameters": SCHEMA, "new_thing": 1}}),
     ],
 )
-def test_a_field_nobody_knows_goes_to_the_protocols_that_have_the_shape(protocol: str, tool: Any) -> None:
+def test_an_unknown_field_goes_to_the_protocols_that_have_the_shape(protocol: str, tool: Any) -> None:
     made = ul.write(ul.Request(model="m", input="Hi", tools=_canonical(tool)), protocol)
     assert made.value["tools"] == [tool]
     other = ul.write(ul.Request(model="m", input="Hi", tools=_canonical(tool)), "anthropic-messages")
@@ -282,8 +282,8 @@ def test_a_server_of_the_messages_api_is_a_tool() -> None:
     assert sent(tools=[allowed])["tools"][0]["allowed_tools"] == ["search"]
 
 
-def test_a_misspelt_field_of_a_server_is_refused() -> None:
+def test_a_misspelled_field_of_a_server_is_refused() -> None:
     server = {name: value for name, value in SERVER.items() if name != "authorization_token"}
-    error = refused(tools=[{**server, "authorisation_token": "key"}])
-    assert error.path == "/tools/0/authorisation_token"
+    error = refused(tools=[{**server, "authorizaton_token": "key"}])
+    assert error.path == "/tools/0/authorizaton_token"
     assert "'authorization_token'" in error.reason

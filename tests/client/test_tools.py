@@ -89,7 +89,7 @@ def test_the_three_styles_of_docstrings_say_the_same(doc: str) -> None:
     assert found.parameters == {"city": "where to look", "days": "how far"}
 
 
-def test_a_sentence_that_ends_in_a_colon_is_no_section() -> None:
+def test_a_sentence_that_ends_in_a_colon_is_not_a_section() -> None:
     assert parse("Use it like this.\n\nNote:\nnothing is indented here").text.endswith("nothing is indented here")
 
 
@@ -295,7 +295,7 @@ def test_async_tools_run_without_a_loop_and_plain_tools_do_not_hold_one_up() -> 
     assert threads[-1] is not threading.main_thread()
 
 
-def test_a_tool_of_raw_text() -> None:
+def test_a_tool_of_free_text() -> None:
     @ul.tool(format={"type": "grammar", "syntax": "lark", "definition": "start: /.+/"})
     def shell(command: str) -> str:
         """Run it."""

@@ -28,7 +28,7 @@ class Connected:
 
     @property
     def session(self) -> Any:
-        raise AssertionError("nobody needs it")
+        raise AssertionError("it is not needed")
 
     async def list_tools(self, *, cursor: str | None) -> Any:
         names = {None: ["weather", "time"], "2": ["picture"]}[cursor]

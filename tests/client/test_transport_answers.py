@@ -95,7 +95,7 @@ def test_the_request_may_name_the_provider() -> None:
 
 def test_a_wrong_name_is_told_at_once() -> None:
     with pytest.raises(ul.UnknownProvider):
-        ul.http_client("nobody/nothing")
+        ul.http_client("nowhere/nothing")
 
 
 def test_the_clients_own_key_goes_nowhere() -> None:
@@ -109,7 +109,7 @@ def test_the_clients_own_key_goes_nowhere() -> None:
         assert "key" not in request.url.params
 
 
-def test_a_route_nobody_has() -> None:
+def test_an_unknown_route() -> None:
     answer = ul.http_client("local/echo").post("http://any/v1/embeddings", json={})
     assert answer.status_code == 404 and "embeddings" in answer.json()["error"]["message"]
 
@@ -127,7 +127,7 @@ def test_what_is_kept_is_asked_for_where_the_protocol_is_the_same() -> None:
 
 
 @protocols
-def test_models_in_the_shape_of_whoever_asks(protocol: str) -> None:
+def test_models_in_the_shape_of_the_client(protocol: str) -> None:
     http = ul.http_client(f"local/echo:{protocol}")
     plain = http.get("http://any/v1/models").json()
     assert [each["id"] for each in plain["data"]] == ["echo", "echo-mini"] and plain["object"] == "list"
@@ -145,7 +145,7 @@ def test_tokens_are_counted(protocol: str) -> None:
     assert answer.json()["input_tokens"] > 0 and "x-unified-llm-estimate" not in answer.headers
 
 
-def test_tokens_are_estimated_where_nobody_counts() -> None:
+def test_tokens_are_estimated_where_no_provider_counts() -> None:
     gone = Canned(lambda: httpx2.Response(404, json={"error": {"message": "no such route"}}))
     body = {"model": "m", "messages": [{"role": "user", "content": "word " * 400}]}
     answer = ul.http_client(gone.upstream).post(

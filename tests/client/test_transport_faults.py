@@ -34,7 +34,7 @@ def test_a_request_that_is_none_is_refused_in_the_words_of_the_surface(surface: 
 
 @surfaces
 @pytest.mark.parametrize("fault", [httpx2.ReadError("reset"), httpx2.ReadTimeout("stalled"), None], ids=str)
-def test_a_stream_that_breaks_off_is_no_success(surface: type[Surface], fault: Exception | None) -> None:
+def test_a_stream_that_breaks_off_is_not_success(surface: type[Surface], fault: Exception | None) -> None:
     """Reset, stall, and a stream that just ends: the SDK raises, or is told in the surface's own error event."""
     pieces = [CHAT_STREAM[0], *([fault] if fault else [])]
     canned = Canned(lambda: streamed(*pieces))
@@ -116,7 +116,7 @@ def test_an_answer_that_is_none_is_a_server_error(surface: type[Surface], answer
 
 @surfaces
 @protocols
-def test_json_that_is_no_answer_is_a_server_error(surface: type[Surface], protocol: str) -> None:
+def test_json_that_is_not_an_answer_is_a_server_error(surface: type[Surface], protocol: str) -> None:
     canned = Canned(lambda: httpx2.Response(200, json=["what"]), protocol=protocol)
     sdk = surface(ul.http_client(canned.upstream))
     sdk.ask("Hi")

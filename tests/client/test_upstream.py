@@ -84,7 +84,7 @@ def test_a_request_decides_between_protocols() -> None:
 
 def test_names_that_are_none() -> None:
     with pytest.raises(ul.UnknownProvider):
-        Upstream.of("nobody/model")
+        Upstream.of("nowhere/model")
     with pytest.raises(ul.UnknownProtocol):
         Upstream.of("openai/gpt-4o", protocol="no-protocol")
     with pytest.raises(ValueError, match="AZURE_RESOURCE_NAME"):
@@ -177,7 +177,7 @@ def test_a_file_of_upstreams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         ('api_key = "sk-1"', "key_env"),
         ('modle = "openai/gpt-5"', "no field 'modle'"),
         ('protocol = "openai-chat"', "say model"),
-        ('model = "nobody/nothing"', "nobody"),
+        ('model = "nowhere/nothing"', "nowhere"),
     ],
 )
 def test_a_file_that_is_wrong_says_where(tmp_path: Path, row: str, told: str) -> None:

@@ -146,6 +146,6 @@ def test_an_sdk_client_without_connection() -> None:
         ask(Upstream.from_sdk(client, model="up"))
 
 
-def test_an_object_nobody_knows() -> None:
+def test_an_unknown_object() -> None:
     with pytest.raises(ul.InvalidArgument, match=r"builtins\.object is not a client that an adapter knows"):
         Upstream.from_sdk(object())

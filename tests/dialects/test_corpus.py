@@ -74,7 +74,7 @@ def test_sensitivity_of_recorded_chat(target: str) -> None:
     seen: set[tuple[str, ...]] = set()
     found = examined("openai-chat", "request", "response", "error")
     failures = suite.sensitivity([r for r in found if r["protocol"] != "openai-chat:openai"], target, seen)
-    # An empty text says nothing, so it is no loss that it is gone; and STOP is Google's own word, which it gets anyway.
+    # An empty text says nothing, so removing it is not a loss; and STOP is Google's own word, which it gets anyway.
     failures = [each for each in failures if not each.detail.startswith(('"" deleted', '"STOP" deleted'))]
     assert not failures, show(failures, "sensitivity", len(seen))
 
@@ -121,7 +121,7 @@ def test_chunking_and_truncation_of_recorded_streams(protocol: str) -> None:
 
 @pytest.mark.parametrize("protocol", OPENAI)
 def test_what_a_vendor_answered_it_is_sent(protocol: str) -> None:
-    """Every parameter of a request that was answered goes to the same vendor, whoever brings it."""
+    """Every parameter of a request that was answered goes to the same vendor, from any client."""
     unanswered = {record["pair"] for record in recorded(protocol, "error")}
     failures, count = [], 0
     for vendor, found in by_vendor(protocol, "request").items():

@@ -41,7 +41,7 @@ def test_a_file_says_where_its_facts_are_from(name: str) -> None:
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ({"chat": {"colour": "red"}}, r"\[chat\] colour: there is no such key"),
+        ({"chat": {"color": "red"}}, r"\[chat\] color: there is no such key"),
         ({"chat": {"penalties": True}}, r"\[chat\] penalties: there is no such key"),  # one of Responses
         ({"chat": {"refuses": "n"}}, r"refuses: 'n' is not of the shape 'texts'"),
         ({"chat": {"refuses": []}}, "not of the shape"),
@@ -53,7 +53,7 @@ def test_a_file_says_where_its_facts_are_from(name: str) -> None:
         ({"chat": {"opaque": ["signature"]}}, "'signature' is none of"),
         ({"chat": {"repair": {"neat": True}}}, "repair: there are no rules neat"),
         ({"responses": {"media": "input_video"}}, "not of the shape"),
-        ({"colour": "red", "chat": {}}, "colour: there is no such key"),
+        ({"color": "red", "chat": {}}, "color: there is no such key"),
         ({}, r"neither \[chat\] nor \[responses\]"),
     ],
 )
@@ -75,9 +75,9 @@ def test_every_key_has_a_shape_and_a_sentence() -> None:
     assert {key.shape for keys in KEYS.values() for key in keys.values()} | {"text"} == SHAPES.keys()
 
 
-def test_a_dialect_nobody_has_is_an_error_that_names_those_there_are() -> None:
-    with pytest.raises(ul.UnknownProtocol, match=r"has no dialect 'nobody'; it has: anthropic, .*deepseek"):
-        dialect("openai-chat:nobody")
+def test_an_unknown_dialect_is_an_error_that_names_those_there_are() -> None:
+    with pytest.raises(ul.UnknownProtocol, match=r"has no dialect 'nowhere'; it has: anthropic, .*deepseek"):
+        dialect("openai-chat:nowhere")
     for name in ("../chat/tables", "schema", ""):
         assert name not in Dialects("chat")
     assert "mistral" not in Dialects("responses")  # has a file, and no Responses

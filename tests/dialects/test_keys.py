@@ -1,7 +1,7 @@
 """No key of a dialect is dead: take any entry of any file away, and something that is read or written changes.
 
 Every kind of key has a probe here, a conversion that has to come out otherwise without the entry. A key without a probe
-fails, and so does an entry that changes nothing (because another already says it, or because nobody asks for it).
+fails, and so does an entry that changes nothing (because another already says it, or because no code asks for it).
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def put(path: str, value: Any) -> Any:
 
 
 def sent(**settings: Any) -> Probe:
-    """A chat request of nobody's in particular, sent to the dialect."""
+    """A chat request of no particular provider, sent to the dialect."""
     body = {"model": "m", "messages": [USER], **settings}
     return lambda name: ul.convert(body, source=name.partition(":")[0], target=name)
 

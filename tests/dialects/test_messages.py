@@ -43,7 +43,7 @@ def test_trap_044_reasoning_goes_back_in_the_servers_own_field(vendor: str, fiel
 
 
 @pytest.mark.parametrize("vendor", ["openai", "azure", "xai", "qwen", "perplexity", "google", "anthropic", "tgi"])
-def test_reasoning_that_has_no_way_back_is_told(vendor: str) -> None:
+def test_reasoning_that_has_no_return_is_told(vendor: str) -> None:
     done = send(vendor, messages=turn(reasoning_content="T"))
     assert "T" not in repr(done.value)
     assert fates(done)["/messages/1/reasoning_content"] == "lost"

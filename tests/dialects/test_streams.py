@@ -1,4 +1,4 @@
-"""Streams of a dialect: tags that are cut anywhere, usage that nobody asked for."""
+"""Streams of a dialect: tags that are cut anywhere, usage that was not requested."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_a_client_is_told_reasoning_where_its_vendor_tells_it(vendor: str, key: 
 
 
 @pytest.mark.parametrize(("vendor", "usages"), [("groq", 1), ("mistral", 1), ("openai", 0), ("openrouter", 0)])
-def test_usage_that_nobody_asked_for(vendor: str, usages: int) -> None:
+def test_usage_that_was_not_requested(vendor: str, usages: int) -> None:
     request = {"model": "m", "messages": [{"role": "user", "content": "q"}], "stream": True}
     exchange = ul.convert(request, source=f"openai-chat:{vendor}", target="openai-responses").exchange
     chunks = written(vendor, exchange=exchange)

@@ -76,7 +76,7 @@ def test_a_model_is_part_of_what_is_watched(tmp_path: Path) -> None:
         ("[]", "list"),
     ],
 )
-def test_what_is_no_lock_is_refused_with_the_reason(tmp_path: Path, content: str, reason: str) -> None:
+def test_what_is_not_a_lock_is_refused_with_the_reason(tmp_path: Path, content: str, reason: str) -> None:
     path = tmp_path / FILE
     path.write_text(content)
     with pytest.raises(ValueError, match=reason) as failed:

@@ -40,7 +40,7 @@ def answer(*content: Node, **more: Any) -> Node:
 
 
 @pytest.mark.parametrize("target", ["google-generate-content", "google-generate-content:openapi"])
-def test_a_tool_of_raw_text_is_emulated_at_generate_content(target: str) -> None:
+def test_a_tool_of_free_text_is_emulated_at_generate_content(target: str) -> None:
     body = {"model": "m", "input": "q", "tools": [{"type": "custom", "name": "run_sql"}]}
     done = ul.convert(body, source="openai-responses", target=target)
     assert fates(done) == {"/tools/0/type": ("tools.custom", "emulated")}
@@ -65,14 +65,14 @@ SEARCHED = {
 }
 
 
-def test_searches_without_ids_have_made_ones_at_messages_and_none_on_the_way_back() -> None:
+def test_searches_without_ids_have_made_ones_at_messages_and_none_on_the_return() -> None:
     source, target = "google-generate-content", "anthropic-messages"
     done = ul.convert(SEARCHED, source=source, target=target, kind="response")
     calls = [block for block in done.value["content"] if block["type"] == "server_tool_use"]
     assert [call["input"] for call in calls] == [{"query": "tides"}, {"query": "moon"}]
     assert len({call["id"] for call in calls}) == 2 and all(call["id"].startswith("srvtoolu_") for call in calls)
     assert done.value == ul.convert(SEARCHED, source=source, target=target, kind="response").value
-    # What belongs to no call is no result of one, and is reported.
+    # What belongs to no call is not a result of one, and is reported.
     assert [block["type"] for block in done.value["content"]] == ["text", "server_tool_use", "server_tool_use"]
     shown = "/candidates/0/groundingMetadata/searchEntryPoint/renderedContent"
     assert fates(done)[shown] == ("tools.hosted.web_search", "lost")
@@ -111,7 +111,7 @@ def test_made_ids_of_searches_are_those_of_their_answer_in_streams_too() -> None
         (b"\xff\xff\xff\xff", "audio/pcm"),
     ],
 )
-def test_sound_of_chat_has_a_type_at_generate_content(start: bytes, media_type: str) -> None:
+def test_audio_of_chat_has_a_type_at_generate_content(start: bytes, media_type: str) -> None:
     data = base64.b64encode(start).decode()
     message = {"role": "assistant", "content": None, "audio": {"data": data}}
     body = {"id": "r", "created": 1, "model": "m", "choices": [{"index": 0, "message": message}]}
@@ -123,7 +123,7 @@ def test_sound_of_chat_has_a_type_at_generate_content(start: bytes, media_type: 
     assert back["output"][0]["content"][0]["type"] == "output_audio"
 
 
-def test_a_type_that_is_said_is_not_read_off_the_sound() -> None:
+def test_a_type_that_is_said_is_not_read_off_the_audio() -> None:
     part = {"type": "output_audio", "data": base64.b64encode(b"RIFF").decode(), "media_type": "audio/l16"}
     done = ul.write(answer(part), "google-generate-content", "response")
     assert done.value["candidates"][0]["content"]["parts"][0]["inlineData"]["mimeType"] == "audio/l16"
@@ -151,7 +151,7 @@ def test_a_refusal_is_told_as_a_block_at_interactions_and_that_is_reported() -> 
         assert "/finish/reason" not in fates(ul.write(answered, "google-interactions", "response"))
 
 
-def test_thoughts_that_were_sealed_are_streamed_once() -> None:
+def test_thoughts_that_were_enveloped_are_streamed_once() -> None:
     summary = [{"type": "summary_text", "text": text} for text in ("One.", "Two.")]
     whole = answer({"type": "output_text", "text": "Hello"})
     whole["output"].insert(0, {"type": "reasoning", "summary": summary})
@@ -199,7 +199,7 @@ def test_a_summary_that_becomes_the_thought_itself_is_reported(dialect: str, kin
     told = [(loss.path, loss.fate, loss.detail) for loss in done.losses if loss.capability == "reasoning.summary"]
     place = "/input/1/summary" if kind == "request" else "/output/0/summary"
     assert told == [(place, "approximated", detail)]
-    # A thought that was one already is no summary.
+    # A thought that was one already is not a summary.
     plain = {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Thought."}]}
     document = {"model": "m", "input": [user, plain, said, user]} if kind == "request" else answer(output=[plain, said])
     assert not [loss for loss in ul.write(document, f"openai-chat:{dialect}", kind).losses if "summary" in loss.path]
@@ -207,7 +207,7 @@ def test_a_summary_that_becomes_the_thought_itself_is_reported(dialect: str, kin
 
 @pytest.mark.parametrize("name", ["openai-responses", "openai-responses:open-responses"])
 def test_an_unknown_item_goes_by_its_bare_name_and_keeps_its_spelling(name: str) -> None:
-    item = {"type": "openai:mood_ring", "id": "mr_1", "colour": "blue"}
+    item = {"type": "openai:mood_ring", "id": "mr_1", "color": "blue"}
     body = {"model": "m", "input": [{"type": "message", "role": "user", "content": "q"}, item]}
     known = ul.read(body, name).dump()["input"][1]
     assert known["type"] == "mood_ring"

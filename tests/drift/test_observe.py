@@ -24,7 +24,7 @@ FACTS = [
     ("request", "anthropic-messages", "google-generate-content", "reasoning.signature", "lost"),
     ("response", "anthropic-messages", "google-generate-content", "reasoning.signature", "parked"),
     ("stream", "openai-responses", "anthropic-messages", "reasoning.signature", "parked"),
-    # Raw text tools are functions of one string elsewhere.
+    # Custom tools are functions of one string elsewhere.
     ("request", "openai-responses", "anthropic-messages", "tools.custom", "emulated"),
     ("request", "openai-responses", "openai-chat", "tools.custom", "native"),
     ("request", "openai-responses", "openai-chat", "tools.mcp", "lost"),

@@ -232,7 +232,7 @@ def test_without_a_target(): assert False
 
 @pytest.mark.unified_llm_never("antropic-messages")
 @pytest.mark.parametrize("target", ["anthropic-messages"])
-def test_misspelt(target): assert False
+def test_misspelled(target): assert False
 
 @pytest.mark.unified_llm_never
 def test_every_target(): assert False
@@ -293,7 +293,7 @@ def test_survival(conversion_report):
     assert [loss.path for loss in report.lost("sampling.seed")] == ["/seed"]
     assert report.value["messages"][0]["content"][0]["type"] == "image"
 
-def test_a_misspelt_capability_raises(conversion_report):
+def test_a_misspelled_capability_raises(conversion_report):
     report = conversion_report(BODY, source="openai-chat", target="anthropic-messages")
     with pytest.raises(ValueError, match="did you mean image.input"):
         report.survives("input.image")

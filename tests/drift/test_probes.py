@@ -68,7 +68,7 @@ WITHOUT: dict[str, set[str]] = {
         "safety.settings",
     },
 }
-"""Capabilities that no answer bears, and why."""
+"""Capabilities that are in no response, and why."""
 NO_REQUEST = {
     "usage.tokens",
     "usage.cache",
@@ -111,7 +111,7 @@ EACH = [
 
 
 @pytest.mark.parametrize("probe", EACH)
-def test_a_probe_is_a_canonical_document_that_bears_its_capability(probe: Any) -> None:
+def test_a_probe_is_a_canonical_document_that_has_its_capability(probe: Any) -> None:
     document = probe.of("openai-chat")
     if isinstance(document, dict):
         name = "response" if probe.kind == "stream" else probe.kind

@@ -62,7 +62,7 @@ def told(protocol: str, node: str, keys: dict[str, list[str]] | None) -> list[tu
     return [(each.what, each.place, each.file) for each in found]
 
 
-def test_a_new_key_is_for_the_file_that_knows_its_neighbours() -> None:
+def test_a_new_key_is_for_the_file_that_knows_its_neighbors() -> None:
     found = told("anthropic-messages", "thinking", {"mood": ["string"]})
     assert found == [("new", "thinking.mood", "unified_llm_anthropic/messages/reasoning.py")]
 

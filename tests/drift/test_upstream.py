@@ -111,7 +111,7 @@ def test_an_answer_may_follow_from_the_request() -> None:
     assert answer["choices"][0]["message"]["content"] == "HI"
 
 
-def test_what_is_no_request_is_answered_with_an_error_of_the_surface() -> None:
+def test_what_is_not_a_request_is_answered_with_an_error_of_the_surface() -> None:
     upstream = FakeUpstream("openai-responses")
     client = openai.OpenAI(api_key="-", http_client=upstream.http_client(), max_retries=0)
     with pytest.raises(openai.BadRequestError, match="messages"):

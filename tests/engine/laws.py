@@ -66,14 +66,14 @@ def read(shape: Shape, doc: Any, protocol: str = OWN) -> tuple[Node, Context]:
 
 
 def identity(shape: Shape, doc: Any) -> list[str]:
-    """What does not come back; and what a spelling holds that is no marker."""
+    """What does not come back; and what a spelling holds that is not a marker."""
     before = deepcopy(doc)
     node, _ = read(shape, doc)
     x = Context(OWN, OWN)
     wire = shape.write_or_explain(node, x)
     faults = [f"differs at {path}" for path in moved(wire, before)]
     faults += [f"reported: {raw.keys} {raw.fate}" for raw in x.raw]
-    at_once = Context(OWN, OWN)  # with nobody between, it is spelled from the document itself
+    at_once = Context(OWN, OWN)  # with nothing between, it is spelled from the document itself
     wire = spelled_as(shape.write_or_explain(shape.read_or_explain(doc, at_once), at_once), doc)
     faults += [f"written at once, differs at {path}" for path in moved(wire, before)]
     stack: list[Any] = [node]

@@ -165,7 +165,7 @@ def test_a_time_that_no_calendar_has_is_lost_alone(created: float) -> None:
     assert [(loss.path, loss.fate) for loss in done.losses] == [("/data/0/created", "lost")]
 
 
-def test_what_is_no_entry_is_reported_where_it_stands() -> None:
+def test_what_is_not_an_entry_is_reported_where_it_stands() -> None:
     doc = {"data": [{"type": "other", "id": "q"}, 3, None]}
     done = ul.convert(doc, source=MESSAGES, target=CHAT, kind="models")
     assert [(loss.path, loss.fate) for loss in done.losses] == [(f"/data/{n}", "lost") for n in range(3)]
@@ -188,7 +188,7 @@ def test_a_document_of_another_shape_is_refused_with_path_and_reason(
     assert caught.value.path == path
 
 
-def test_a_count_that_nobody_gave_is_reported() -> None:
+def test_a_count_that_is_missing_is_reported() -> None:
     done = ul.convert(
         {"object": "response.input_tokens"}, source=RESPONSES, target=MESSAGES, kind="count_tokens_response"
     )
@@ -198,7 +198,7 @@ def test_a_count_that_nobody_gave_is_reported() -> None:
 
 @pytest.mark.parametrize("status", [None, 400, 503])
 def test_an_error_word_is_classified_and_comes_back(status: int | None) -> None:
-    """The class follows from word, message and status; what is no word at all is neither lost nor replaced."""
+    """The class follows from word, message and status; a value without a word is neither lost nor replaced."""
     http = {"status": status} if status else None
     for word, message in (("teapot_error", "m"), (5, "m"), (None, "m"), ("invalid_request_error", TOO_LONG)):
         doc = {"type": "error", "error": {"type": word, "message": message}}

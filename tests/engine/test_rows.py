@@ -44,11 +44,11 @@ def test_every_version_of_a_dated_type_is_read_and_comes_back(year: str) -> None
     assert (tool["type"], tool["max_uses"]) == ("web_search", 2)
     assert ("extra" in tool) == (year != "2026")
     assert TOOLED.write(node, Context("p", "p")) == doc
-    # Nobody else knows the dates: the version that is written is the first.
+    # No other code knows the dates: the version that is written is the first.
     assert TOOLED.write({"tools": [{"type": "web_search"}]}, Context("q", "p")) == {"tools": [{"type": "search_2026"}]}
 
 
-def test_a_date_that_nobody_declared_is_kept_whole() -> None:
+def test_a_date_that_is_undeclared_is_kept_whole() -> None:
     doc = {"tools": [{"type": "search_2099", "most": 2}]}
     node = read(TOOLED, doc)
     assert node["tools"][0]["type"] == "search_2099" and "max_uses" not in node["tools"][0]

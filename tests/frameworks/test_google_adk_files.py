@@ -1,4 +1,4 @@
-"""Google's Agent Development Kit with its context cache and its artefacts, through a gateway to other providers."""
+"""Google's Agent Development Kit with its context cache and its artifacts, through a gateway to other providers."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ def test_the_context_cache(protocol: str) -> None:
 @through_the_gateway
 @protocols
 @pytest.mark.filterwarnings("ignore:.*EXPERIMENTAL.*:UserWarning")
-def test_an_artefact(protocol: str) -> None:
-    """A file in a message becomes an artefact, which the agent loads with a tool."""
+def test_an_artifact(protocol: str) -> None:
+    """A file in a message becomes an artifact, which the agent loads with a tool."""
     from google.adk.plugins.save_files_as_artifacts_plugin import SaveFilesAsArtifactsPlugin
     from google.genai import types
 

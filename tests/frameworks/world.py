@@ -1,7 +1,7 @@
 """One conversation for every framework: two turns with tools, three calls, over a strict upstream that signs.
 
 The first turn asks for two calls at once and thinks twice, the second goes on from what the first left in the
-framework's own history. So ids and signatures of whoever answered go through the framework and home again, where the
+framework's own history. So ids and signatures of the answering provider go through the framework and back, where the
 upstream refuses what is not as it made it.
 """
 
@@ -30,7 +30,7 @@ MOVING = (
     "[[reason Two.]] [[call get_weather city=Paris]] [[then]] Second: [[results]]",
     "[[reason Three.]] [[call get_time city=Bonn]] [[then]] Third: [[results]]",
 )
-"""A conversation whose second turn is somebody else's."""
+"""A conversation whose second turn is another provider's."""
 MOVES = [(one, other) for one, other in zip(PROTOCOLS, PROTOCOLS[1:] + PROTOCOLS[:1])]
 """Every protocol once as the one that is left and come back to, once as the one in between."""
 
@@ -139,7 +139,7 @@ class World:
         assert [(each.protocol, each.status) for each in seen] == [(self.protocol, 200)] * 4
         assert {each.ended for each in seen} <= {"done", "closed"}, "some hang up behind the last event"
         signed = set(opaque(seen[3].body))
-        assert len(signed) == SIGNED[self.protocol], "everything it signed comes home, through the framework's history"
+        assert len(signed) == SIGNED[self.protocol], "everything it signed returns through the framework's history"
         assert all(each.startswith(_OWN) for each in signed), "and nothing else does"
         lost = {loss.capability for losses in self.told for loss in losses if loss.fate == "lost"}
         assert len(self.told) >= len(seen), "every answer has its report"

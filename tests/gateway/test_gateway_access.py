@@ -194,7 +194,7 @@ def test_refusals_are_in_the_envelope_of_the_surface(house: House, protocol: str
         (400, "POST", path, {"content": b'{"model": ', "headers": {"content-type": "application/json"}}),
         (400, "POST", path, {"content": b"[]", "headers": {"content-type": "application/json"}}),
         (400, "POST", path, {"content": b"\xff\xfe", "headers": {"content-type": "application/json"}}),
-        (404, "POST", path, {"json": {"model": "nobody"}}),
+        (404, "POST", path, {"json": {"model": "nowhere"}}),
     ]
     for status, method, where, options in cases:
         done = house.ask(gateway, method, where, **{**options, "headers": {**headers, **options.get("headers", {})}})

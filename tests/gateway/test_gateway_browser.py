@@ -73,7 +73,7 @@ const attempts = {
 
 
 class _Site(BaseHTTPRequestHandler):
-    """A web site of somebody else: one page, and what it found."""
+    """Another web site: one page, and what it found."""
 
     def do_GET(self) -> None:
         page = self.server.page.encode()  # type: ignore[attr-defined]

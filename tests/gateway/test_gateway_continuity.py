@@ -124,7 +124,7 @@ def test_deleting_a_response_deletes_what_it_left_in_the_vault(house: House, bac
     assert not has_state(house)
 
 
-def test_what_nobody_has_is_looked_for_once(house: House, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_no_node_has_is_looked_for_once(house: House, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     gateway = house.gateway(state={"url": database})
     fetched: list[int] = []
     fetch = continuity.Continuity.fetch

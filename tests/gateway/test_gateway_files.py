@@ -267,7 +267,7 @@ def test_bodies_that_are_no_upload(house: House, headers: dict[str, str], conten
     assert done.status_code == 400 and said in done.json()["error"]["message"]
 
 
-def test_a_file_is_no_page_of_the_gateway(house: House) -> None:
+def test_a_file_is_not_a_page_of_the_gateway(house: House) -> None:
     """A browser neither runs what was uploaded nor sends an upload for another page."""
 
     async def use(http: Any) -> None:

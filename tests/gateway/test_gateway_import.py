@@ -46,7 +46,7 @@ model_list:
   - model_name: "anthropic/*"
     litellm_params: {model: "anthropic/*"}
   - model_name: mystery
-    litellm_params: {model: nobody/x, api_key: sk-literal-four}
+    litellm_params: {model: nowhere/x, api_key: sk-literal-four}
 router_settings:
   routing_strategy: usage-based-routing
   cooldown_time: 60
@@ -104,7 +104,7 @@ def test_a_whole_file(tmp_path: Path) -> None:
         "model_list[1].model_info",
         "model_list[4].litellm_params.extra_headers",
         "model_list[4].litellm_params.api_base: user, password and query",
-        "model_list[6].litellm_params.model: unknown provider 'nobody'",
+        "model_list[6].litellm_params.model: unknown provider 'nowhere'",
         "router_settings.routing_strategy",
         "router_settings.model_group_alias.gone",
         "litellm_settings.fallbacks.own",
@@ -174,7 +174,7 @@ def test_a_server_of_another_protocol() -> None:
         ("[" * 5_000, "YAML"),
     ],
 )
-def test_what_is_no_such_file(tmp_path: Path, text: str, problem: str) -> None:
+def test_a_path_without_a_file(tmp_path: Path, text: str, problem: str) -> None:
     with pytest.raises(ConfigError, match=problem) as caught:
         imported(text)
     assert "sk-secret" not in str(caught.value)

@@ -57,7 +57,7 @@ def test_a_valid_file_is_swapped_in(tmp_path: Path, house: House) -> None:
     ("text", "reason"),
     [
         ("[gateway", "not valid TOML"),
-        (FIRST.replace("local/echo", "nobody/x") + keyed("blue"), "models.one: unknown upstream 'nobody'"),
+        (FIRST.replace("local/echo", "nowhere/x") + keyed("blue"), "models.one: unknown upstream 'nowhere'"),
         (FIRST, "keys: all keys are gone; restart to serve without keys"),
         ("", "keys: all keys are gone"),
         (FIRST.replace("sqlite://", "sqlite:///x.db") + keyed("blue"), "state: a change needs a restart"),

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from gateway.serving import House
-from unified_llm.client.transports.route_matching import recognise
+from unified_llm.client.transports.route_matching import recognize
 from unified_llm.gateway.access import Key
 from unified_llm.gateway.config import ConfigError
 from unified_llm.gateway.replies import Refusal
@@ -72,7 +72,7 @@ def test_a_model_with_a_slash_stands_in_the_path_with_or_without_its_collection(
     path: str, model: str, below: str
 ) -> None:
     """The AI SDK leaves `models/` out where the name has a slash."""
-    found = recognise("POST", path, {})
+    found = recognize("POST", path, {})
     assert found is not None and found.protocol == "google-generate-content"
     assert (found.names["model"], found.path) == (model, below)
 
@@ -88,7 +88,7 @@ def test_a_request_with_a_slash_in_its_path_is_answered(house: House, method: st
 @pytest.mark.parametrize(
     ("model", "named", "status", "message"),
     [
-        ("nobody/x", None, 404, "not found"),
+        ("nowhere/x", None, 404, "not found"),
         ("mystery", None, 404, "provider/model"),
         ("google/gemini-3-pro-preview", None, 404, "not found"),  # a provider that is not served here
         ("http://evil.example/v1", None, 404, "not found"),

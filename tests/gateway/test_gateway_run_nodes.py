@@ -189,7 +189,7 @@ def test_a_node_that_stops_ends_its_runs(house: House, database: str) -> None:
 def test_a_reader_on_another_node_is_told_what_is_new(
     house: House, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On PostgreSQL by NOTIFY, and nobody looks again and again; on SQLite by looking."""
+    """On PostgreSQL by NOTIFY, without polling; on SQLite by looking."""
     is_told = database.startswith("postgresql")
     if is_told:
         monkeypatch.setattr(log_reader, "_GLANCE", 1_000)

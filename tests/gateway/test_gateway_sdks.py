@@ -71,10 +71,10 @@ def test_an_error_is_the_sdks_own(house: House, surface: type[Surface], protocol
 
 
 @surfaces
-def test_a_model_that_nobody_has(house: House, surface: type[Surface]) -> None:
-    talk = Talk(house, surface, "nobody/has-this")
+def test_an_unknown_model(house: House, surface: type[Surface]) -> None:
+    talk = Talk(house, surface, "nowhere/has-this")
     talk.sdk.ask("Hi")
-    with pytest.raises(Exception, match="nobody/has-this") as caught:
+    with pytest.raises(Exception, match="nowhere/has-this") as caught:
         talk.call(stream=False)
     assert status_of(caught.value) == 404 and not house.seen
 

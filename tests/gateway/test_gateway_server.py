@@ -99,7 +99,7 @@ def test_a_header_without_end(house: House) -> None:
             assert client.recv(100).startswith(b"HTTP/1.1 431 ")
 
 
-def test_a_head_with_a_long_body_is_no_long_head(house: House) -> None:
+def test_a_head_with_a_long_body_is_not_a_long_head(house: House) -> None:
     with served_over(house, house.upstream("openai-chat"), max_headers=300) as served:
         body = {"model": "m", "messages": [{"role": "user", "content": "Hi " * 2_000}]}
         found = httpx2.post(f"{served.url}/v1/chat/completions", json=body, timeout=PATIENCE)

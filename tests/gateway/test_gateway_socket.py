@@ -131,7 +131,7 @@ def test_errors_keep_the_socket(served: Served, house: House) -> None:
             assert (event["status"], event["error"]["code"]) == (400, code)
             assert event["error"]["type"] == "invalid_request_error"
         cases: list[tuple[dict[str, Any], int, str]] = [
-            ({"model": "nobody/has-this"}, 404, "model_not_found"),
+            ({"model": "nowhere/has-this"}, 404, "model_not_found"),
             ({}, 400, "missing_model"),
             ({"model": "openai-chat", "background": True}, 400, "background"),
             ({"model": "openai-chat", "stream_id": "a b"}, 400, "invalid_stream_id"),
@@ -245,7 +245,7 @@ def test_only_its_route_is_served_over_websocket(served: Served, caplog: pytest.
     assert status_of(served, "/v1/chat/completions")[0] == 426
     assert status_of(served, "/v1/messages")[1]["type"] == "error", "in the words of that API"
     assert status_of(served, "/v1/nothing")[0] == 404
-    assert not caplog.records, "a client that falls back is no error"
+    assert not caplog.records, "a client that falls back is not an error"
 
 
 def test_a_key_is_required_and_its_limits_hold(house: House) -> None:

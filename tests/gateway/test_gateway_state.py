@@ -214,7 +214,7 @@ def test_a_stored_response_is_never_replaced(house: House, database: str) -> Non
     with_store(house, database, use)
 
 
-def test_a_value_that_the_database_refuses_is_nobody_elses_failure(house: House, database: str) -> None:
+def test_a_value_that_the_database_refuses_is_the_failure_of_no_other(house: House, database: str) -> None:
     async def use(store: Store) -> list[Any]:
         odd = stored("r\0", upstream="u\0", created=2**80)
         done = await asyncio.gather(
@@ -293,7 +293,7 @@ def broken(house: House, monkeypatch: pytest.MonkeyPatch, **state: Any) -> Gatew
     return gateway
 
 
-@pytest.mark.parametrize("url", ["sqlite:////nowhere/at/all.db", "postgresql://nobody@127.0.0.1:1/none"])
+@pytest.mark.parametrize("url", ["sqlite:////nowhere/at/all.db", "postgresql://user@127.0.0.1:1/none"])
 def test_a_gateway_starts_without_its_database(house: House, url: str) -> None:
     gateway = house.gateway(state={"url": url})
     for protocol in PROTOCOLS:
@@ -363,6 +363,6 @@ def test_nothing_is_complete_before_it_is_stored(house: House, monkeypatch: pyte
 
 
 def test_the_database_is_told_no_data_in_the_log(house: House, caplog: pytest.LogCaptureFixture) -> None:
-    gateway = house.gateway(state={"url": "postgresql://nobody:s3cret@127.0.0.1:1/none"})
+    gateway = house.gateway(state={"url": "postgresql://user:s3cret@127.0.0.1:1/none"})
     create(house, gateway, RESPONSES, "openai-chat", "A private question.")
     assert "unavailable" in caplog.text and "s3cret" not in caplog.text and "private question" not in caplog.text

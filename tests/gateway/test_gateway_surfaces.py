@@ -62,7 +62,7 @@ def test_what_cannot_be_compacted(house: House) -> None:
     )
 
 
-def test_a_compaction_of_somebody_else_is_not_opened(house: House) -> None:
+def test_a_compaction_of_another_provider_is_not_opened(house: House) -> None:
     """One of another gateway: its conversation is not taken from an envelope that anybody may have made."""
     body = {"model": "openai-chat", "input": SAID}
     items = house.ask(house.gateway(), "POST", "/v1/responses/compact", json=body).json()["output"]
@@ -104,7 +104,7 @@ def test_an_unknown_version_is_refused_in_the_specifications_own_words(house: Ho
         assert "2026-04-24" in error["message"]
     reply = house.ask(gateway, "GET", "/v1/responses/resp_1", headers={"OpenResponses-Version": "latest"})
     assert (reply.status_code, reply.json()["error"]["type"]) == (404, "not_found")
-    other = house.ask(gateway, "POST", "/v1/chat/completions", json={"model": "nobody/x"}, headers=headers)
+    other = house.ask(gateway, "POST", "/v1/chat/completions", json={"model": "nowhere/x"}, headers=headers)
     assert other.status_code == 404, "it is a matter of one surface"
 
 
@@ -125,7 +125,7 @@ COUNT, SLICES = 400, 4
 seeds = cache(Seeds)
 
 
-def test_a_document_of_another_kind_is_no_background_run(house: House) -> None:
+def test_a_document_of_another_kind_is_not_a_background_run(house: House) -> None:
     """Found by mutants: what is read before the run begins is refused in the same words as everywhere."""
     gateway = house.gateway()
     body = {"object": "response", "model": "openai-chat", "input": "Hi", "background": True}

@@ -351,7 +351,7 @@ def test_where_the_losses_are(house: House, where: str, path: str) -> None:
         assert stored["metadata"] == node["metadata"]
 
 
-CANARY = "cAnary-K3y-that-nobody-may-see"
+CANARY = "cAnary-K3y-that-none-may-see"
 
 
 @pytest.mark.parametrize("path", [CHAT_PATH, MESSAGES_PATH])

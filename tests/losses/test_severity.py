@@ -97,7 +97,7 @@ def test_levels_by_severity_on_a_command_line() -> None:
 
 
 @pytest.mark.parametrize(("pattern", "meant"), [("high", "*@high"), ("lost", "*@lost"), ("*@hihg", "hihg")])
-def test_a_misspelt_pattern_is_an_error(pattern: str, meant: str) -> None:
+def test_a_misspelled_pattern_is_an_error(pattern: str, meant: str) -> None:
     with pytest.raises(ValueError) as caught:
         check_levels({pattern: "raise"})
     assert meant in str(caught.value)

@@ -1,7 +1,7 @@
 """What goes wrong on the way, over a real socket: the right error or a recovery, at every door, for every upstream.
 
 Doors are our client, and every SDK over our transport; each for threads and for event loops. Whatever happens: nothing
-is said twice, nobody is asked again once anything was said, no connection is left over (the fixture looks), no hang.
+is said twice, no request is sent again after the first output, no connection is left over (the fixture looks), no hang.
 """
 
 from __future__ import annotations
@@ -110,11 +110,11 @@ def one_of(door: str, protocol: str, *words: str) -> str:
     return words[(DOORS.index(door) // 2 + PROTOCOLS.index(protocol)) % len(words)]
 
 
-# ---- nobody answers -------------------------------------------------------------------------------------------------
+# ---- no server ----------------------------------------------------------------------------------------------------
 
 
-def nobody() -> str:
-    """A URL of this machine where nobody listens."""
+def closed_port() -> str:
+    """A URL of this machine without a server."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return f"http://127.0.0.1:{server.getsockname()[1]}/v1"
 
@@ -122,7 +122,7 @@ def nobody() -> str:
 @doors
 @forms
 def test_a_refused_connection(house: Loopback, door: str, stream: bool) -> None:
-    upstream = house.upstream(UPSTREAM_OF[door]).with_(base_url=nobody())
+    upstream = house.upstream(UPSTREAM_OF[door]).with_(base_url=closed_port())
     heard = Heard(house, door, upstream, TEXT, stream)
     heard.failed(ul.APIConnectionError, NO_ANSWER.get(heard.surface, "APIConnectionError"))  # type: ignore[arg-type]
     assert heard.words == [] and heard.took < 60
@@ -175,11 +175,11 @@ def test_a_stream_that_breaks_off(house: Loopback, door: str, protocol: str) -> 
     """By a reset, or by an end where none can be."""
     how = one_of(door, protocol, "", " quietly")
     heard = Heard(house, door, house.upstream(protocol), f"{TEXT} [[break after 6{how}]]", True)
-    assert heard.error is not None, "an end that is none is no success"
+    assert heard.error is not None, "a missing end is not a success"
     if heard.surface is None:
         assert isinstance(heard.error, ul.StreamInterruptedError), repr(heard.error)
     assert heard.words == TEXT.split()[: len(heard.words)], "nothing is said twice"
-    assert len(house.seen) == 1, "nobody is asked again"
+    assert len(house.seen) == 1, "no request is sent again"
 
 
 @doors
@@ -191,7 +191,7 @@ def test_an_answer_that_breaks_off(house: Loopback, door: str) -> None:
     assert len(house.seen) == 1
 
 
-# ---- what comes is no answer ----------------------------------------------------------------------------------------
+# ---- what comes is not a response ------------------------------------------------------------------------------------
 
 
 @doors
@@ -218,7 +218,7 @@ def test_a_stream_that_is_none(house: Loopback, door: str, protocol: str) -> Non
     assert heard.words == TEXT.split()[: len(heard.words)]
 
 
-# ---- what time mends ------------------------------------------------------------------------------------------------
+# ---- temporary errors ------------------------------------------------------------------------------------------------
 
 
 def patient(surface: type[Surface] | None) -> dict[str, Any]:
@@ -235,7 +235,7 @@ def test_what_is_tried_again(house: Loopback, door: str, protocol: str) -> None:
     surface = SDKS.get(door.removeprefix("async "))
     fault = one_of(door, protocol, "429 retry-after=0.05 times=1", "500 times=2")
     waits = fault.startswith("429")
-    # The first wait of an SDK is half a second where nobody says how long.
+    # The first wait of an SDK is half a second where no header sets it.
     more = patient(surface) if waits else {"retry": ul.Retry(base=0.01, jitter=0)}
     stream = PROTOCOLS.index(protocol) % 2 == 0
     heard = Heard(house, door, house.upstream(protocol), f"[[error {fault}]] {TEXT}", stream, **more)

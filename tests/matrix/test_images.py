@@ -1,4 +1,4 @@
-"""Pictures: their bytes arrive, and so does their address where a client has no more than that."""
+"""Images: their bytes arrive, and so does their address where a client has no more than that."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ADDRESS = "https://example.org/oslo.png"
 @surfaces
 @upstreams
 @pytest.mark.parametrize("mode", ["plain", "async stream"])
-def test_a_picture_is_seen(house: Loopback, surface: type[Surface], protocol: str, mode: str) -> None:
+def test_an_image_is_seen(house: Loopback, surface: type[Surface], protocol: str, mode: str) -> None:
     talk = house.talk(surface, protocol)
     talk.sdk.show("What is this?", "image/png", PIXEL)
     said = talk.call(mode)
@@ -32,7 +32,7 @@ def test_a_picture_is_seen(house: Loopback, surface: type[Surface], protocol: st
 @surfaces
 @upstreams
 @pytest.mark.parametrize("mode", ["stream", "async plain"])
-def test_the_address_of_a_picture(house: Loopback, surface: type[Surface], protocol: str, mode: str) -> None:
+def test_the_address_of_an_image(house: Loopback, surface: type[Surface], protocol: str, mode: str) -> None:
     talk = house.talk(surface, protocol)
     talk.sdk.show("What is this?", "image/png", ADDRESS)
     assert talk.call(mode).text.startswith("What is this? [image ")

@@ -1,4 +1,4 @@
-"""A mind over three turns: what a provider signed or encrypted comes home byte for byte, through any SDK.
+"""Reasoning state over three turns: what a provider signed or encrypted returns byte for byte, through any SDK.
 
 Once with a client that echoes what it got, and once with one that keeps nothing but words and calls, which the vault
 of the transport makes up for.
@@ -45,7 +45,7 @@ def converse(house: Loopback, surface: type[Surface], protocol: str, mode: str, 
 @surfaces
 @pytest.mark.parametrize("protocol", SIGNING)
 @pytest.mark.parametrize("mode", ["plain", "async stream"])
-def test_what_was_signed_comes_home(house: Loopback, surface: type[Surface], protocol: str, mode: str) -> None:
+def test_what_was_signed_returns(house: Loopback, surface: type[Surface], protocol: str, mode: str) -> None:
     signed = converse(house, surface, protocol, mode, echoes=True)
     assert all(signed), "the upstream signs every answer"
     for turn in range(len(house.seen)):
@@ -65,7 +65,7 @@ def test_a_client_that_drops_it_is_helped(house: Loopback, surface: type[Surface
 
 @surfaces
 @pytest.mark.parametrize("mode", ["plain", "async stream"])
-def test_reasoning_that_bears_no_signature_is_shown(house: Loopback, surface: type[Surface], mode: str) -> None:
+def test_reasoning_that_has_no_signature_is_shown(house: Loopback, surface: type[Surface], mode: str) -> None:
     """Chat servers reason aloud and sign nothing: the three turns go on, and the client sees the thoughts."""
     converse(house, surface, "openai-chat", mode, echoes=True)
     assert not any(set(opaque(seen.body)) for seen in house.seen)

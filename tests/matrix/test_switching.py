@@ -31,7 +31,7 @@ def judged(house: Loopback, home: str = "") -> None:
     """Every request was taken, and held the provider's own signatures: all, and no others.
 
     In its own protocol (`home`) a history goes out as the client holds it. What the other provider made may be refused
-    in it, for lack of signatures; it is then mended and taken, and the client hears of nothing but the losses.
+    in it, for lack of signatures; it is then repaired and accepted, and the client sees only the losses.
     """
     refused = [number for number, seen in enumerate(house.seen) if seen.status == 400]
     for number in refused:

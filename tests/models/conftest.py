@@ -1,4 +1,4 @@
-"""What tests of the catalogue share."""
+"""What tests of the catalog share."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from models.catalogues import SNAPSHOT
+from models.catalogs import SNAPSHOT
 from unified_llm.models import catalog
 
 
 @pytest.fixture
-def own_catalogue(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def own_catalog(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The bundled snapshot, whatever is installed beside it, and the default again afterwards."""
     monkeypatch.delenv(catalog.ENVIRONMENT, raising=False)
     catalog.use(SNAPSHOT)

@@ -1,4 +1,4 @@
-"""The catalogue: nothing of it is dropped, the newest copy counts, unknown names come with near ones."""
+"""The catalog: nothing of it is dropped, the newest copy counts, unknown names come with near ones."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import httpx2
 import pytest
 
 import unified_llm as ul
-from models.catalogues import DATA, ENTRY, SMALL, SNAPSHOT
+from models.catalogs import DATA, ENTRY, SMALL, SNAPSHOT
 from unified_llm.models import catalog
 from unified_llm.models.catalog import Catalog, find, get, load, refresh
 from unified_llm.models.entries import CatalogModel
 from unified_llm.models.snapshots import models_dev
 
-pytestmark = pytest.mark.usefixtures("own_catalogue")
+pytestmark = pytest.mark.usefixtures("own_catalog")
 
 
 # ---- every field ----------------------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ def test_a_model_reads_as_typed_fields() -> None:
     assert model.to_json() == ENTRY
 
 
-def test_fields_nobody_knows_and_fields_of_another_type_are_kept() -> None:
+def test_unknown_fields_and_fields_of_another_type_are_kept() -> None:
     entry = {**ENTRY, "tool_call": {"supported": True}, "new": {"a": [1]}, "cost": {"input": 1, "per_image": 0.04}}
     model = CatalogModel.read("acme", entry)
     assert model.unread == {"tool_call": {"supported": True}}
@@ -118,7 +118,7 @@ def test_the_snapshot_is_what_the_package_holds(tmp_path: Path) -> None:
         assert gzip.decompress(new) == gzip.decompress(old) if name.endswith(".gz") else new == old
 
 
-def test_the_snapshot_is_small_and_bears_its_licences() -> None:
+def test_the_snapshot_is_small_and_has_its_licenses() -> None:
     assert (DATA / "models_dev.json.gz").stat().st_size < 300_000
     notice = (DATA / "SNAPSHOT.txt").read_text("utf-8")
     assert "Copyright (c) 2025 models.dev" in notice and "Copyright (c) 2025 Vladimir Klimontovich" in notice
@@ -174,7 +174,7 @@ def test_refresh_from_a_url(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked == ["https://models.example/api.json"]
 
 
-def test_a_url_that_fails_leaves_the_catalogue_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_url_that_fails_leaves_the_catalog_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     def answer(url: str, **options: Any) -> httpx2.Response:
         return httpx2.Response(503, request=httpx2.Request("GET", url))
 
@@ -195,7 +195,7 @@ def test_a_url_that_fails_leaves_the_catalogue_as_it_was(monkeypatch: pytest.Mon
         (b'{"acme": {"models": {"m": {"name": "no id"}}}}', "/acme/models/m"),
     ],
 )
-def test_what_is_no_catalogue_is_refused_and_the_old_one_stays(tmp_path: Path, body: bytes, path: str) -> None:
+def test_what_is_not_a_catalog_is_refused_and_the_old_one_stays(tmp_path: Path, body: bytes, path: str) -> None:
     file = tmp_path / "models.json"
     file.write_bytes(body)
     with pytest.raises(ul.InvalidBody) as error:
@@ -283,6 +283,6 @@ def test_find_filters_by_what_is_said(tmp_path: Path) -> None:
     assert [model.id for model in known.find(where=lambda model: model.cost is None)] == ["silent"]
 
 
-def test_the_catalogue_says_where_it_comes_from_and_how_old_it_is() -> None:
+def test_the_catalog_says_where_it_comes_from_and_how_old_it_is() -> None:
     assert SNAPSHOT.dated == "2026-05-21"
     assert "models-dev 1.0.398" in SNAPSHOT.source and "2026-05-21" in repr(SNAPSHOT)

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from client import commandline
-from models.catalogues import DATA
+from models.catalogs import DATA
 from unified_llm.models import catalog
 
 
 @pytest.fixture(autouse=True)
-def _bundled(own_catalogue: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def _bundled(own_catalog: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
 
 
@@ -38,7 +38,7 @@ def test_a_filter_lists_what_it_matches() -> None:
     for told in ("anthropic/claude-opus-4-7", "1M", "128k", "text image pdf", " 5 ", " 25 ", "reasons tools"):
         assert told in row
     assert "anthropic-messages openai-chat" in row
-    assert err.startswith("1 models; catalogue of 2026-05-21")
+    assert err.startswith("1 models; catalog of 2026-05-21")
 
 
 def test_it_runs_as_people_run_it() -> None:
@@ -105,7 +105,7 @@ def test_providers() -> None:
     assert code == 0
     assert "openai-responses" in out and "https://router.huggingface.co/v1" in out and "HF_TOKEN" in out
     code, out, err = run("--providers", "--limit", "3")
-    assert code == 0 and out.count("the catalogue") + out.count("our table") == 3 and "3 shown" in err
+    assert code == 0 and out.count("the catalog") + out.count("our table") == 3 and "3 shown" in err
     told = as_json("--providers", "--protocol", "google-interactions")
     assert [each["id"] for each in told] == ["google", "google-vertex", "google-vertex-anthropic", "local"]
 

@@ -1,4 +1,4 @@
-"""Our own table of providers and protocols: well formed, sourced, and what seed facts and the catalogue say of it."""
+"""Our own table of providers and protocols: well formed, sourced, and what seed facts and the catalog say of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RETURNS = {"", "sealed", "field-sealed", "items", "field", "tags", "none"}
 
 
 @pytest.fixture(autouse=True)
-def own_catalogue() -> Iterator[None]:
+def own_catalog() -> Iterator[None]:
     catalog.use(SNAPSHOT)
     yield
     catalog.use(None)
@@ -37,7 +37,7 @@ def test_a_row_of_the_table(name: str) -> None:
     row = provider(name)
     assert row.known and row.endpoints, "a row without endpoints says nothing"
     assert row.sources, "where does it come from?"
-    assert row.local or row.listed, "neither a server of one's own nor in the catalogue: is the name right?"
+    assert row.local or row.listed, "neither the user's own server nor in the catalog: is the name right?"
     assert row.key_env or row.note, "how does one log in?"
     for each in row.endpoints:
         assert each.protocol in ul.protocols()
@@ -226,7 +226,7 @@ def test_the_header_of_a_key(name: str, header: str) -> None:
     assert header in {known for known, _ in adapter(provider(name).endpoints[0].protocol).auth}
 
 
-# ---- what the catalogue implies -------------------------------------------------------------------------------------
+# ---- what the catalog implies -------------------------------------------------------------------------------------
 
 
 def entry(npm: str, api: str | None, **models: Any) -> Catalog:
@@ -264,7 +264,7 @@ def test_a_model_may_override_what_its_provider_implies() -> None:
     assert found["c"].base_url == "https://a.example/anthropic"
 
 
-def test_variables_in_the_catalogues_urls_are_named() -> None:
+def test_variables_in_the_catalogs_urls_are_named() -> None:
     known = entry("@ai-sdk/openai-compatible", "https://${ACME_HOST}/v1", m={})
     (endpoint,) = provider("acme", known=known).endpoints
     assert endpoint.url("m", ACME_HOST="h.example") == "https://h.example/v1/chat/completions"

@@ -32,7 +32,7 @@ def test_every_protocol_and_dialect_is_offered() -> None:
     found = offered("ProtocolName")
     assert set(ul.protocols()) < set(found)
     for name in found:
-        split(name)  # raises for one that nobody has
+        split(name)  # raises for an unknown one
 
 
 @pytest.mark.parametrize("name", offered("ProviderName"))

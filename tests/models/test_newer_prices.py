@@ -1,4 +1,4 @@
-"""Prices that are newer than the catalogue: what they replace, and where they are from."""
+"""Prices that are newer than the catalog: what they replace, and where they are from."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from models.catalogues import DATA, ENTRY, SMALL, SNAPSHOT
+from models.catalogs import DATA, ENTRY, SMALL, SNAPSHOT
 from unified_llm.models import catalog
 from unified_llm.models.catalog import Catalog, find, get, refresh
 from unified_llm.models.snapshots import prices as making
 
-pytestmark = pytest.mark.usefixtures("own_catalogue")
+pytestmark = pytest.mark.usefixtures("own_catalog")
 
 
-# ---- prices newer than the catalogue --------------------------------------------------------------------------------
+# ---- prices newer than the catalog --------------------------------------------------------------------------------
 
 TABLE = {
     "dated": "2026-10-23",
     "models": {
         "acme/m1": {"cost": {"input": 7, "output": 8}, "since": "2026-10-01", "source": "https://p.example"},
         "acme/m2": {"cost": {"input": 1}, "status": "beta", "since": "2026-10-02", "source": "https://q.example"},
-        "nobody/m": {"cost": {"input": 1}, "since": "2026-10-02", "source": "https://q.example"},
+        "nowhere/m": {"cost": {"input": 1}, "since": "2026-10-02", "source": "https://q.example"},
     },
 }
 
@@ -43,7 +43,7 @@ def test_newer_prices_replace_older_ones_and_nothing_else() -> None:
     assert known.source == "a test, prices of 2026-10-23"
 
 
-def test_the_default_has_newer_prices_and_a_catalogue_of_ones_own_has_not(tmp_path: Path) -> None:
+def test_the_default_has_newer_prices_and_a_catalog_of_ones_own_has_not(tmp_path: Path) -> None:
     catalog.use(None)
     assert get("anthropic/claude-opus-5").priced is not None
     copy = tmp_path / "models.json"
@@ -53,7 +53,7 @@ def test_the_default_has_newer_prices_and_a_catalogue_of_ones_own_has_not(tmp_pa
         get("anthropic/claude-opus-5")
 
 
-def test_prices_older_than_the_catalogue_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prices_older_than_the_catalog_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     late = {"anthropic": {"models": {"m": {"id": "m", "last_updated": "2099-01-01"}}}}
     monkeypatch.setattr(catalog, "_package", lambda: ("1.0.9999", json.dumps(late).encode()))
     catalog.use(None)
@@ -62,14 +62,14 @@ def test_prices_older_than_the_catalogue_are_not_taken(monkeypatch: pytest.Monke
 
 def test_every_newer_price_is_read_dated_and_sourced() -> None:
     table = json.loads((DATA / "prices.json").read_text("utf-8"))
-    assert table["dated"] > SNAPSHOT.dated and "MIT License" in table["licence"]
+    assert table["dated"] > SNAPSHOT.dated and "MIT License" in table["license"]
     known = catalog.with_prices(SNAPSHOT, table)
     for ref, row in table["models"].items():
         model = known.get(ref)
         assert model.unread == {} and model.cost is not None and model.cost.input is not None, ref
         assert not model.model_extra and not model.cost.model_extra, ref
         assert row["source"].startswith("https://") and row["since"] <= table["dated"], ref
-    # gpt-5.6 became cheaper after the catalogue was made: 4 and 20 dollars since August.
+    # gpt-5.6 became cheaper after the catalog was made: 4 and 20 dollars since August.
     cost = known.get("openai/gpt-5.6").cost
     assert cost is not None and (cost.input, cost.output, cost.tiers[0].tier.size) == (4, 20, 272000)
 

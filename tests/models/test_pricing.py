@@ -1,4 +1,4 @@
-"""What a usage costs, against sums done by hand from the catalogue's prices (dollars for a million tokens)."""
+"""What a usage costs, against sums done by hand from the catalog's prices (dollars for a million tokens)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SNAPSHOT = load((DATA / "models_dev.json.gz").read_bytes(), "the snapshot")
 
 
 @pytest.fixture(autouse=True)
-def own_catalogue() -> Iterator[None]:
+def own_catalog() -> Iterator[None]:
     catalog.use(SNAPSHOT)
     yield
     catalog.use(None)
@@ -121,11 +121,11 @@ def test_the_older_form_of_a_tier_counts_where_it_is_alone() -> None:
     assert (bill.tier, amounts(bill)) == (200_000, {"input": "0.600003", "output": "0.00004"})
 
 
-def test_sound_has_prices_of_its_own() -> None:
-    # in 0.3, sound in 1, cache read 0.03, out 2.5
+def test_audio_has_prices_of_its_own() -> None:
+    # in 0.3, audio in 1, cache read 0.03, out 2.5
     bill = cost(used(1_000, 200, {"audio_tokens": 400, "cached_tokens": 100}), "google/gemini-2.5-flash")
     assert amounts(bill) == {"input": "0.00015", "input_audio": "0.0004", "cache_read": "0.000003", "output": "0.0005"}
-    # in 0.43, sound in 3.81, out 1.66, sound out 15.11
+    # in 0.43, audio in 3.81, out 1.66, audio out 15.11
     bill = cost(used(100, 100, {"audio_tokens": 50}, {"audio_tokens": 80}), "alibaba/qwen3-omni-flash")
     assert amounts(bill) == {
         "input": "0.0000215",
@@ -135,7 +135,7 @@ def test_sound_has_prices_of_its_own() -> None:
     }
 
 
-def test_sound_from_the_cache_is_charged_once() -> None:
+def test_audio_from_the_cache_is_charged_once() -> None:
     details = {"audio_tokens": 400, "cached_tokens": 300, "cached_tokens_details": {"audio": 300}}
     bill = cost(used(400, 0, details), "google/gemini-2.5-flash")
     assert amounts(bill) == {"input_audio": "0.0001", "cache_read": "0.000009"}
@@ -196,7 +196,7 @@ def test_a_price_that_only_short_requests_have_is_missing_above() -> None:
     ]
 
 
-def test_a_model_without_prices_costs_nobody_knows_what() -> None:
+def test_a_model_without_prices_has_an_unknown_cost() -> None:
     bill = cost(used(5, 6), CatalogModel.read("acme", {"id": "m"}))
     assert (bill.total, missing(bill), bill.parts) == (None, {"input": 5, "output": 6}, ())
     assert cost(used(5, 6), CatalogModel.read("acme", {"id": "m"}), fallback=True).total is None

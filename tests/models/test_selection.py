@@ -18,7 +18,7 @@ SNAPSHOT = load((DATA / "models_dev.json.gz").read_bytes(), "the snapshot")
 
 
 @pytest.fixture(autouse=True)
-def own_catalogue() -> Iterator[None]:
+def own_catalog() -> Iterator[None]:
     catalog.use(SNAPSHOT)
     yield
     catalog.use(None)
@@ -71,12 +71,12 @@ def test_whether_a_model_reasons_changes_the_choice() -> None:
     assert select("huggingface", "some/model", reasoning=False).protocol == "openai-chat"
 
 
-def test_a_model_the_catalogue_does_not_list_may_have_a_profile() -> None:
+def test_a_model_the_catalog_does_not_list_may_have_a_profile() -> None:
     # The profile says that it thinks; without that the two endpoints would weigh the same and say nothing.
     choice = select("openai", "gpt-5.6-sol")
     assert choice.model is None
     assert [each.weight for each in choice.ranked] == [0, 8]
-    assert "which the catalogue does not list" in choice.explain()
+    assert "which the catalog does not list" in choice.explain()
 
 
 # ---- with a request: what would be lost decides ---------------------------------------------------------------------

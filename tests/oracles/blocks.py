@@ -85,7 +85,7 @@ limitations."""
 
 
 def merged(messages: list[Node]) -> list[tuple[int, str, list[Node]]]:
-    """The messages as the API sees them: neighbours of one role are one, what the system says between is left out.
+    """The messages as the API sees them: neighbors of one role are one, what the system says between is left out.
 
     A message that holds results stays one: all results of a turn are in the message right behind it.
     """

@@ -45,4 +45,4 @@ SCHEMA = """type format title description nullable enum items minItems maxItems 
 maxProperties minLength maxLength pattern example anyOf propertyOrdering default minimum maximum additionalProperties
 defs
 ref""".split()  # fmt: skip
-"""The keys of the Schema message; any other is an unknown name. It is no JSON schema."""
+"""The keys of the Schema message; any other is an unknown name. It is not a JSON schema."""

@@ -57,14 +57,14 @@ class Oracle(Service):
 
 
 def close(reply: Reply) -> None:
-    """Nobody reads the body any more."""
+    """The body is no longer read."""
     reply.body.close()  # type: ignore[attr-defined]
 
 
 def serve(service: Service, *, host: str = "127.0.0.1", port: int = 0, uds: str | None = None) -> Server:
     """A server in a thread, on a free port of this machine or on the Unix socket `uds`.
 
-    `.url` is the address; `.close()`, or leaving the `with` block, ends it. Raises `OSError` where nobody may listen.
+    `.url` is the address; `.close()`, or leaving the `with` block, ends it. Raises `OSError` if it may not listen.
     """
     from oracles.server import Server
 

@@ -99,7 +99,7 @@ def message(plan: Plan, stamp: Stamp, choice: int) -> Node:
         elif piece.kind == "reasoning" and not piece.hidden:
             made["reasoning_content"] = " ".join([*filter(None, [made.get("reasoning_content")]), piece.text])
         elif piece.kind == "audio":
-            made["audio"] = {"id": stamp.id("audio_", choice, place), "data": WAV, "transcript": "A sound.",
+            made["audio"] = {"id": stamp.id("audio_", choice, place), "data": WAV, "transcript": "An audio clip.",
                              "expires_at": stamp.now + 3600}  # fmt: skip
         elif piece.kind == "call":
             assert piece.tool is not None

@@ -114,7 +114,7 @@ def output(plan: Plan, stamp: Stamp) -> list[Node]:
 def _part(piece: Piece) -> Node:
     if piece.kind == "refusal":
         return {"type": "refusal", "refusal": piece.text}
-    text = piece.text if piece.kind == "text" else "(a sound)"
+    text = piece.text if piece.kind == "text" else "(audio)"
     cites = [{"type": "url_citation", "url": url, "title": title, "start_index": 0, "end_index": len(text)}
              for url, title in piece.cites]  # fmt: skip
     return {"type": "output_text", "text": text, "annotations": cites, "logprobs": []}

@@ -30,7 +30,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool on offer: its name, the schema of its arguments, and whether it takes raw text instead."""
+    """A tool on offer: its name, the schema of its arguments, and whether it takes free-form text instead."""
 
     name: str
     schema: Any = None
@@ -192,7 +192,7 @@ def _call(tool: Tool, asked: Directive) -> Piece:
 
 
 def _typed(value: Any, schema: Any) -> Any:
-    """A bare word as what the schema wants; a word that is no JSON is a text anywhere."""
+    """A bare word as what the schema wants; a word that is not JSON is a text anywhere."""
     if not isinstance(value, str):
         return value
     kinds = schema.get("type") if isinstance(schema, dict) else None
@@ -302,7 +302,7 @@ def _structured(plan: Plan, facts: Facts) -> None:
 
 
 def _joined(plan: Plan) -> None:
-    """Neighbouring texts are one text unless one of them is cited."""
+    """Neighboring texts are one text unless one of them is cited."""
     joined: list[Piece] = []
     for piece in plan.pieces:
         before = joined[-1] if joined else None

@@ -1,8 +1,8 @@
-"""Signatures that are recognised again: a digest of the bearer under a key, so that a foreign, changed or moved one
+"""Signatures that are recognized again: a digest of the bearer under a key, so that a foreign, changed or moved one
 shows.
 
 A seal says whose it is in its first bytes; the rest is an HMAC over protocol, kind and what it was put on. The key is
-no secret: nobody is to be kept out, only mistakes are to be found.
+not secret: it keeps no attacker out, it finds mistakes.
 """
 
 from __future__ import annotations

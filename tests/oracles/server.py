@@ -1,6 +1,6 @@
 """A server on this machine, in a thread of its own, for tests over real sockets: asyncio with h11, one write a frame.
 
-It serves a loopback address or the path of a Unix socket and nothing else; it is no server for production.
+It serves a loopback address or the path of a Unix socket and nothing else; it is not a production server.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Server:
         self.close()
 
     def close(self) -> None:
-        """End it. Doing so twice is no error."""
+        """End it. Doing so twice is not an error."""
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._stop.set)
             self._thread.join()

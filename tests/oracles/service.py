@@ -187,7 +187,7 @@ class Service:
     # ---- what is stored
 
     def earlier(self, asked: Asked) -> list[Any] | None:
-        """The items or steps that the request goes on from; empty where it starts; None where nobody knows."""
+        """The items or steps that the request goes on from; empty where it starts; None where they are unknown."""
         if asked.protocol not in ("openai-responses", "google-interactions") or not isinstance(asked.body, dict):
             return None
         key = "previous_response_id" if asked.protocol == "openai-responses" else "previous_interaction_id"
@@ -291,7 +291,7 @@ def parsed(body: bytes) -> Any:
     """The JSON of a body."""
     try:
         value = json.loads(body)
-        json.dumps(value, ensure_ascii=False).encode()  # half of a surrogate pair is no text
+        json.dumps(value, ensure_ascii=False).encode()  # half of a surrogate pair is not text
     except (ValueError, RecursionError):
         raise Refused("We could not parse the JSON body of your request.") from None
     if re.search(rb"[^\w\"](?:NaN|-?Infinity)\b", body) and not _finite(value):
@@ -350,7 +350,7 @@ def _paced(frames: Iterator[bytes], plan: Plan) -> Body:
             return
         if plan.delay and number:
             yield plan.delay / 1000
-        if number and not whole and b"event: ping" not in frame:  # of which nobody would miss anything
+        if number and not whole and b"event: ping" not in frame:  # which is never missed
             whole, frame = True, frame[: len(frame) // 2] + b"\n\n"
         yield frame
 

@@ -76,7 +76,7 @@ class Checker:
         raise NotImplementedError
 
     def unknown(self, path: Path) -> NoReturn:
-        """A key nobody knows."""
+        """An unknown key."""
         raise NotImplementedError
 
     def wrong(self, path: Path, expected: str, value: Any) -> NoReturn:

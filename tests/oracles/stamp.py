@@ -11,9 +11,9 @@ from oracles.plan import Facts, Plan, tokens
 from oracles.seal import digest_of
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-"""A picture of one pixel."""
+"""An image of one pixel."""
 WAV = "UklGRiwAAABXQVZFZm10IBAAAAABAAEAgD4AAAB9AAACABAAZGF0YQgAAAAAAAAAAAAAAA=="
-"""A sound of four silent samples."""
+"""Audio of four silent samples."""
 
 
 @dataclass(frozen=True)

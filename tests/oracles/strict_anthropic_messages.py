@@ -1,7 +1,7 @@
 """What Messages takes: blocks by role, each call answered in the next message, thinking as it was signed, settings
 that fit.
 
-Written from Anthropic's API description and recorded refusals. `seal` recognises the oracle's own signatures; without
+Written from Anthropic's API description and recorded refusals. `seal` recognizes the oracle's own signatures; without
 it any
 that is there is taken. `version` is the header `anthropic-version`: from 2026-10-21 on, sampling settings are refused.
 `betas` are those of the header `anthropic-beta`, None where the headers are not known.

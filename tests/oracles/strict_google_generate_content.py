@@ -1,7 +1,7 @@
 """What generateContent takes: proto fields and no others, roles, calls next to their responses, signatures on their
 parts.
 
-Written from Google's API description and recorded refusals. `seal` recognises the oracle's own signatures, without it
+Written from Google's API description and recorded refusals. `seal` recognizes the oracle's own signatures, without it
 any
 that is base64 is taken; the documented bypass values pass. `model` says whether a call must be signed.
 """
@@ -192,7 +192,7 @@ class GenerateContent(Checker):
                 if calls and place == 0:
                     self.refuse(at, "Please ensure that function call turn comes immediately after a user turn or "
                                 "after a function response turn.")  # fmt: skip
-                first = not any("functionCall" in part for part in model)  # neighbours of one role are one turn
+                first = not any("functionCall" in part for part in model)  # neighbors of one role are one turn
                 if calls and first and place > current and self.signing:
                     self.first_is_signed(parts, place)
                 model = [*model, *parts]

@@ -1,9 +1,9 @@
 """What Interactions takes: steps and contents by type, calls with their results, thoughts as they were signed and in
 place.
 
-Written from Google's API description and recorded refusals. `seal` recognises the oracle's own signatures, without it
+Written from Google's API description and recorded refusals. `seal` recognizes the oracle's own signatures, without it
 any
-that is there is taken. `earlier` are the steps that `previous_interaction_id` stands for, None where nobody knows them.
+that is there is taken. `earlier` are the steps that `previous_interaction_id` stands for, None where they are unknown.
 """
 
 from __future__ import annotations

@@ -114,4 +114,4 @@ class OpenAI(Checker):
             extra = next((name for name in given if name not in wanted), None)
             if extra is not None:
                 self.refuse(path, f"Invalid schema for {what}: In context={place}, 'required' holds '{extra}', which "
-                            "is no property.", code)  # fmt: skip
+                            "is not a property.", code)  # fmt: skip

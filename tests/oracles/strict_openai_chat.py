@@ -232,7 +232,7 @@ class Chat(OpenAI):
         return names
 
     def functions(self, body: Node) -> None:
-        """The elder way to offer tools."""
+        """The older form of tools."""
         for place, each in enumerate(body.get("functions") or ()):
             at: Path = ("functions", place)
             self.object(each, at, "name!:s description:s parameters:o", self.strangers)

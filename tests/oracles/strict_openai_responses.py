@@ -1,8 +1,8 @@
 """What Responses takes: items and their ids, parts by role, calls with their outputs, reasoning before what it led to.
 
-Written from OpenAI's API description and recorded refusals. `seal` recognises the oracle's own `encrypted_content`;
+Written from OpenAI's API description and recorded refusals. `seal` recognizes the oracle's own `encrypted_content`;
 without
-it any is taken. `earlier` are the items that `previous_response_id` stands for, None where nobody knows them.
+it any is taken. `earlier` are the items that `previous_response_id` stands for, None where they are unknown.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What our adapters write is judged by somebody else: every valid request, converted, is taken by the target's strict
+"""What our adapters write is judged by other code: every valid request, converted, is taken by the target's strict
 validator, or the refusal is listed here with its reason. Recorded requests, and those of our fixtures that their own
 protocol takes.
 """

@@ -1,4 +1,4 @@
-"""The language: what a text asks for is what every protocol answers, and what nobody knows is refused."""
+"""The language: what a text asks for is what every protocol answers, and an unknown one is refused."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ BAD = (
 
 @every
 @pytest.mark.parametrize("text", BAD)
-def test_what_nobody_knows_is_refused_in_the_shape_of_the_provider(protocol: str, text: str) -> None:
+def test_what_is_unknown_is_refused_in_the_shape_of_the_provider(protocol: str, text: str) -> None:
     response = post(protocol, request(protocol, text, BOTH))
     assert response.status_code == 400
     error = response.json()["error"]
@@ -338,7 +338,7 @@ SEEN = {
 
 
 @every
-def test_a_picture_is_seen(protocol: str) -> None:
+def test_an_image_is_seen(protocol: str) -> None:
     assert said(protocol, answer(protocol, {**request(protocol, ""), **SEEN[protocol]})) == "What? [image image/png]"
 
 
@@ -382,7 +382,7 @@ def test_no_call_where_none_may_be(protocol: str) -> None:
     assert calls(protocol, answer(protocol, request(protocol, "The weather?", BOTH, **choice[protocol]))) == []
 
 
-def test_custom_tools_get_raw_text() -> None:
+def test_custom_tools_get_free_text() -> None:
     custom = {"type": "custom", "name": "patch"}
     found = answer(RESPONSES, request(RESPONSES, '[[call patch input="*** Begin"]]', tools=[custom]))
     assert (found["output"][0]["type"], found["output"][0]["input"]) == ("custom_tool_call", "*** Begin")

@@ -174,7 +174,7 @@ def test_any_json_gets_an_answer_or_a_refusal(protocol: str, body: Node) -> None
 
 @every
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'"x"', b'{"a": NaN}', b'{"a": "\\ud800"}', b"\xff"])
-def test_a_body_that_is_no_json_object(protocol: str, body: bytes) -> None:
+def test_a_body_that_is_not_a_json_object(protocol: str, body: bytes) -> None:
     with client() as http:
         response = http.post(path(protocol), content=body, headers=HEADERS.get(protocol))
     assert response.status_code == 400 and response.json()["error"]["message"]
@@ -403,6 +403,6 @@ def test_a_server_on_this_machine() -> None:
     assert run(code) == "Hi.\n"
 
 
-def test_a_server_where_nobody_may_listen(tmp_path: pathlib.Path) -> None:
+def test_a_server_where_listening_is_forbidden(tmp_path: pathlib.Path) -> None:
     with pytest.raises(OSError):
         mounts.serve(mounts.Oracle(), uds=str(tmp_path / "no" / "such"))

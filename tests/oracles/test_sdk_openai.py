@@ -187,7 +187,7 @@ def test_models(sdk: openai.OpenAI) -> None:
     assert [model.id for model in sdk.models.list()] == ["echo", "echo-mini"]
     assert sdk.models.retrieve("echo").object == "model"
     with pytest.raises(openai.NotFoundError):
-        sdk.models.retrieve("nobody")
+        sdk.models.retrieve("nowhere")
 
 
 ERRORS = [(400, openai.BadRequestError), (401, openai.AuthenticationError), (403, openai.PermissionDeniedError),
@@ -247,7 +247,7 @@ def test_asynchronously() -> None:
     asyncio.run(run())
 
 
-def test_the_elder_http_library() -> None:
+def test_the_older_http_library() -> None:
     httpx = pytest.importorskip("httpx")
     with httpx.Client(transport=mounts.transport(mounts.Oracle(), "httpx")) as http:
         sdk = openai.OpenAI(api_key="none", base_url="http://echo/v1", http_client=http)

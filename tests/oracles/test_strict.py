@@ -151,7 +151,7 @@ def test_responses_of_other_functions() -> None:
     change = at("contents", -1, "parts", 0, "functionResponse", "name")
     assert "names match" in broken(CONTENT, loop(CONTENT), change("fly"))
     change = at("contents", -1, "parts", 0, "functionResponse", "id")
-    assert "ids match" in broken(CONTENT, loop(CONTENT), change("nobody"))
+    assert "ids match" in broken(CONTENT, loop(CONTENT), change("nowhere"))
 
 
 def test_a_conversation_that_opens_with_a_call() -> None:
@@ -246,7 +246,7 @@ def test_calls_of_others_pass_with_the_documented_stand_in_and_earlier_turns_wit
 
 
 def test_the_signature_behind_a_text_may_stand_on_the_text() -> None:
-    """Clients join the pieces of a stream, its signed empty end too; nothing else may bear that signature."""
+    """Clients join the pieces of a stream, its signed empty end too; nothing else may have that signature."""
     first = request(CONTENT, "[[reason Hm.]] Good morning, you.")
     parts = [p for f in stream(CONTENT, first) for p in f["data"]["candidates"][0]["content"]["parts"]]
     (signature,) = [part["thoughtSignature"] for part in parts if "thoughtSignature" in part]

@@ -237,7 +237,7 @@ def test_traps_058_088_a_call_that_was_answered_is_not_handed_to_a_client_to_mak
     assert fates["/output/0/name"] == fates["/output/0/arguments"] == fates["/output/1/output"] == "lost"
     done = ul.convert({**body, "output": [*ANSWERED, TEXT, open_]}, source=RESPONSES, target=target, kind="response")
     assert calls_of(done.value, target) == [("call_b", "g", {})]
-    # A stream has told the call before anybody knows; its end says that it waits for nobody.
+    # A stream contains the call before that is known; its end marks it as not waiting.
     events = ul.decompose(ul.read({**body, "output": [*ANSWERED, TEXT]}, RESPONSES, "response").dump())
     told = json.dumps([event["data"] for event in ul.write_stream(events, target)])
     assert '"stop"' in told or '"end_turn"' in told
@@ -262,7 +262,7 @@ def test_trap_008_a_signature_is_never_hidden_in_an_id(surface: str) -> None:
 
 
 @pytest.mark.parametrize("target", [RESPONSES, MESSAGES])
-def test_trap_008_an_id_somebody_else_hid_one_in_is_fitted_and_its_result_with_it(target: str) -> None:
+def test_trap_008_an_id_that_another_hid_one_in_is_fitted_and_its_result_with_it(target: str) -> None:
     long = "call_1__thought__" + "U2ln+/=" * 130
     call = {"id": long, "type": "function", "function": {"name": "f", "arguments": "{}"}}
     said = [{"role": "user", "content": "q"}, {"role": "assistant", "content": None, "tool_calls": [call]}]

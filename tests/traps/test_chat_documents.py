@@ -245,7 +245,7 @@ def test_trap_116_roles_are_the_dialects() -> None:
     assert [loss.fate for loss in done.losses] == ["approximated"]
 
 
-def test_trap_118_neighbours_of_one_role_stay_apart() -> None:
+def test_trap_118_neighbors_of_one_role_stay_apart() -> None:
     assert not same(request({"role": "user", "content": "a"}, {"role": "user", "content": "b"}))
 
 
@@ -291,7 +291,7 @@ def test_trap_126_a_file_id_is_kept_or_reported() -> None:
     assert [loss.fate for loss in write(image).losses] == ["lost"]
 
 
-def test_trap_130_sound_without_a_format_word() -> None:
+def test_trap_130_audio_without_a_format_word() -> None:
     part = {"type": "input_audio", "data": "UklG", "media_type": "audio/mpeg"}
     (message,) = write({"type": "message", "role": "user", "content": [part]}).value["messages"]
     assert message["content"] == [{"type": "input_audio", "input_audio": {"data": "UklG", "format": "mp3"}}]
@@ -329,7 +329,7 @@ def test_trap_141_stop_beside_calls() -> None:
     same(body, "response")
 
 
-def test_trap_142_an_abort_is_no_stop() -> None:
+def test_trap_142_an_abort_is_not_a_stop() -> None:
     finish = {"reason": "malformed_call", "native": "MALFORMED_FUNCTION_CALL"}
     (choice,) = ul.write({"id": "r", "output": [], "finish": finish}, CHAT, "response").value["choices"]
     assert (choice["finish_reason"], choice["native_finish_reason"]) == ("error", "MALFORMED_FUNCTION_CALL")
@@ -391,7 +391,7 @@ def test_trap_171_retry_after_travels() -> None:
     assert (done.http["status"], done.http["headers"]) == (503, {"retry-after": "7"})
 
 
-def test_trap_172_overflow_stays_recognisable() -> None:
+def test_trap_172_overflow_stays_recognizable() -> None:
     done = ul.write({"error": {"type": "context_overflow", "message": "input token count exceeds"}}, CHAT, "error")
     assert done.value["error"]["code"] == "context_length_exceeded"
     body = {

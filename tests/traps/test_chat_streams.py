@@ -1,4 +1,4 @@
-"""Traps of chat streams: tool calls in fragments, ends, usage, and what is no chunk at all."""
+"""Traps of chat streams: tool calls in fragments, ends, usage, and data that is not a chunk at all."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def test_trap_146_refusal_deltas() -> None:
 
 
 @pytest.mark.parametrize(("reason", "word"), [("max_output_tokens", "length"), ("content_filter", "content_filter")])
-def test_trap_147_incomplete_is_no_stop(reason: str, word: str) -> None:
+def test_trap_147_incomplete_is_not_a_stop(reason: str, word: str) -> None:
     end = {"id": "r", "status": "incomplete", "incomplete_details": {"reason": reason}, "output": []}
     got = emitted(opening(), {"type": "response.incomplete", "response": end})
     assert [c["finish_reason"] for d in got[:-1] for c in d["choices"]][-1] == word
@@ -226,7 +226,7 @@ def test_trap_153_chunks_without_choices_are_read() -> None:
     assert (got["id"], got["usage"]["total_tokens"]) == ("c", 2)
 
 
-def test_trap_161_done_is_no_proof_and_no_need() -> None:
+def test_trap_161_done_is_not_proof_and_not_needed() -> None:
     assert fold(chunk({"content": "x"}), chunk({}, "stop"))["finish"] == {"reason": "stop"}
     with pytest.raises(ul.RemoteProtocolError):
         fold(chunk({"content": "x"}))
@@ -281,7 +281,7 @@ def test_trap_177_every_chunk_has_the_alias() -> None:
     assert [data["model"] for data in out[:-1]] == ["fast"] * 4
 
 
-def test_a_sealed_thought_that_came_after_text_is_read_as_it_was() -> None:
+def test_an_enveloped_thought_that_came_after_text_is_read_as_it_was() -> None:
     piece = {"kind": "encrypted_content", "data": "blob", "origin": {"protocol": "openai-responses"}}
     thought = {"type": "reasoning", "id": "rs_1", "summary": [], "opaque": [piece]}
     text = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]}

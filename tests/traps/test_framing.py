@@ -71,7 +71,7 @@ def test_traps_157_160_what_is_cut_off_is_a_failure(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", OTHERS)
-def test_trap_158_comments_and_empty_data_reach_nobody(target: str) -> None:
+def test_trap_158_comments_and_empty_data_are_not_sent(target: str) -> None:
     noise = b": OPENROUTER PROCESSING\n\n:\n\ndata: : keepalive\n\ndata:\n\n"
     first, _, rest = PLAIN.partition(b"\n\n")
     wanted = through([PLAIN], target)
@@ -91,7 +91,7 @@ def test_trap_158_nor_on_the_same_surface_where_bytes_pass(end: bytes) -> None:
 
 
 @pytest.mark.parametrize("target", OTHERS)
-def test_trap_161_a_missing_mark_is_no_failure_and_no_surface_gets_one_it_does_not_know(target: str) -> None:
+def test_trap_161_a_missing_mark_is_not_a_failure_and_no_surface_gets_one_it_does_not_know(target: str) -> None:
     wanted = through([PLAIN], target)
     assert through([PLAIN.removesuffix(b"data: [DONE]\n\n")], target) == wanted
     # Interactions' own streams end with it.

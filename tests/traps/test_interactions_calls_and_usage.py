@@ -115,7 +115,7 @@ def test_trap_110_hosted_calls_of_another_provider_stay_behind() -> None:
     assert any(loss.path == "/input/1" and loss.fate == "lost" for loss in done.losses)
 
 
-def test_trap_122_pictures_in_results_arrive() -> None:
+def test_trap_122_images_in_results_arrive() -> None:
     shot = {"type": "input_image", "image_url": "data:image/png;base64,iVBO"}
     (step,) = steps_of(
         {"type": "function_call_output", "call_id": "c", "output": [{"type": "input_text", "text": "x"}, shot]}
@@ -143,7 +143,7 @@ def test_trap_129_data_urls_with_blanks_and_capitals() -> None:
     ("code", "reason"),
     [("safety", "safety"), ("recitation", "recitation"), ("malformed_function_call", "malformed_call")],
 )
-def test_traps_142_143_a_block_is_no_empty_success(code: str, reason: str) -> None:
+def test_traps_142_143_a_block_is_not_an_empty_success(code: str, reason: str) -> None:
     body = {"id": "v1_a", "status": "failed", "errors": [{"code": code, "message": "m"}], "object": "interaction"}
     node = ul.read(body, IA, "response").dump()
     assert (node["status"], node["finish"]["reason"], "error" in node) == ("incomplete", reason, False)
@@ -184,7 +184,7 @@ def test_traps_155_156_157_158_160_bytes_however_they_are_cut() -> None:
     assert "\u5317" in whole.decode()
 
 
-def test_trap_161_a_stream_without_its_end_is_no_success() -> None:
+def test_trap_161_a_stream_without_its_end_is_not_success() -> None:
     events = [
         {"event_type": "interaction.created", "interaction": {"id": "v", "status": "in_progress"}},
         {"event_type": "step.start", "index": 0, "step": {"type": "model_output"}},
@@ -194,7 +194,7 @@ def test_trap_161_a_stream_without_its_end_is_no_success() -> None:
         ul.collect(ul.read_stream([{"event": data["event_type"], "data": data} for data in events], IA))
 
 
-def test_trap_176_the_previous_response_is_no_interaction_of_another_provider() -> None:
+def test_trap_176_the_previous_response_is_not_an_interaction_of_another_provider() -> None:
     body = {"model": "m", "input": "and?", "previous_response_id": "resp_1", "background": True, "store": True}
     done = to_ia(body)
     assert (done.value["background"], done.value["store"]) == (True, True)

@@ -1,4 +1,4 @@
-"""Thought signatures on Interactions: they stay on their step, cross other surfaces sealed, and no foreign one is sent.
+"""Thought signatures on Interactions: they stay on their step, cross others in envelopes, and no foreign one is sent.
 
 The traps are numbered as in index.toml: 1, 9 to 13 (signatures), 53 and 110 (ids and pairs).
 """
@@ -126,7 +126,7 @@ def test_no_foreign_piece_is_sent_and_none_is_lost_on_a_client() -> None:
     assert (back[0]["id"], back[0]["encrypted_content"]) == ("rs_1", "gAAAA-secret")
 
 
-def test_a_sealed_thought_never_reaches_the_provider() -> None:
+def test_an_enveloped_thought_never_reaches_the_provider() -> None:
     answer = {
         "id": "resp_1",
         "object": "response",

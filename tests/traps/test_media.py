@@ -1,4 +1,4 @@
-"""Traps of pictures, documents, sound and films, towards every other surface; expected values are those of the trap."""
+"""Traps of images, documents, audio and video, towards every other surface; expected values are those of the trap."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def content_of(value: Node) -> Any:
     return (value.get("messages") or value["input"])[0]["content"]
 
 
-def test_trap_122_pictures_in_results_arrive_everywhere() -> None:
+def test_trap_122_images_in_results_arrive_everywhere() -> None:
     shot = [{"type": "text", "text": "shot"}, PICTURE]
     assert result(*shot, target=RESPONSES).value["input"][2]["output"] == [
         {"type": "input_text", "text": "shot"},
@@ -60,7 +60,7 @@ def test_trap_122_pictures_in_results_arrive_everywhere() -> None:
     assert answer["parts"] == [{"inlineData": {"mimeType": "image/png", "data": PNG}}]
 
 
-def test_trap_123_chat_has_pictures_of_results_after_the_results() -> None:
+def test_trap_123_chat_has_images_of_results_after_the_results() -> None:
     done = result({"type": "text", "text": "shot"}, PICTURE, target=CHAT)
     tool, user = done.value["messages"][-2:]
     assert (tool["role"], user["role"]) == ("tool", "user")
@@ -137,7 +137,7 @@ def test_trap_126_files_of_one_provider_are_not_named_to_another(target: str) ->
     [
         ({"type": "file", "file": {"file_id": "file-1"}}, (MESSAGES, GENERATE, INTERACTIONS)),
         ({"type": "input_audio", "input_audio": {"data": "UklG", "format": "wav"}}, (MESSAGES, RESPONSES)),
-        ({"type": "nobody_knows", "x": 1}, (MESSAGES, RESPONSES, GENERATE, INTERACTIONS)),
+        ({"type": "unknown_type", "x": 1}, (MESSAGES, RESPONSES, GENERATE, INTERACTIONS)),
     ],
     ids=["file", "sound", "unknown"],
 )
@@ -181,7 +181,7 @@ def test_trap_126_one_provider_knows_its_files_on_both_surfaces() -> None:
         (INTERACTIONS, {"type": "image", "uri": "https://e.x/a.png"}),
     ],
 )
-def test_trap_127_pictures_by_address_stay_addresses(target: str, part: Node) -> None:
+def test_trap_127_images_by_address_stay_addresses(target: str, part: Node) -> None:
     done = chat({"type": "image_url", "image_url": {"url": "https://e.x/a.png"}}, target=target)
     assert content_of(done.value) == [part]
 
@@ -219,7 +219,7 @@ SOUND = {"type": "input_audio", "input_audio": {"data": "UklG", "format": "wav"}
 FILM = {"type": "video_url", "video_url": {"url": "data:video/mp4;base64,AAAA"}}
 
 
-def test_trap_130_sound_and_films_reach_those_who_take_them() -> None:
+def test_trap_130_audio_and_films_reach_those_who_take_them() -> None:
     assert content_of(chat(SOUND, target=GENERATE).value) == [{"inlineData": {"mimeType": "audio/wav", "data": "UklG"}}]
     assert content_of(chat(FILM, target=GENERATE).value) == [{"inlineData": {"mimeType": "video/mp4", "data": "AAAA"}}]
     assert content_of(chat(SOUND, target=INTERACTIONS).value)[0]["mime_type"] == "audio/wav"

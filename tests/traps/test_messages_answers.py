@@ -210,7 +210,7 @@ def test_trap_146_a_refusal_is_text_and_a_stop_reason() -> None:
 
 
 @pytest.mark.parametrize(("why", "word"), [("max_output_tokens", "max_tokens"), ("content_filter", "refusal")])
-def test_trap_147_incomplete_is_no_end_turn(why: str, word: str) -> None:
+def test_trap_147_incomplete_is_not_an_end_turn(why: str, word: str) -> None:
     body = {
         "id": "r",
         "object": "response",
@@ -325,7 +325,7 @@ def test_trap_171_overload_and_retry_after() -> None:
     assert weird.value["error"]["message"] == "m" and weird.http["status"] == 500
 
 
-def test_trap_172_context_overflow_is_recognisable() -> None:
+def test_trap_172_context_overflow_is_recognizable() -> None:
     body = {"error": {"message": "too long", "type": "invalid_request_error", "code": "context_length_exceeded"}}
     error = answer(body, CHAT, kind="error", http={"status": 400}).value["error"]
     assert error["type"] == "invalid_request_error" and "prompt is too long" in error["message"]

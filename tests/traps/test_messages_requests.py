@@ -291,7 +291,7 @@ def test_trap_121_the_speaker_is_reported() -> None:
     assert fates(from_chat({"role": "user", "name": "Ann B", "content": "x"}))["/messages/0/name"] == "lost"
 
 
-def test_trap_122_pictures_in_results_arrive() -> None:
+def test_trap_122_images_in_results_arrive() -> None:
     content = [{"type": "text", "text": "shot"}, {"type": "image", "source": IMAGE}]
     done = messages(
         {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {}}]},
@@ -325,7 +325,7 @@ def test_traps_128_129_media_types_are_those_of_the_bytes(url: str) -> None:
     assert "approximated" in fates(done).values()
 
 
-def test_trap_130_sound_is_reported() -> None:
+def test_trap_130_audio_is_reported() -> None:
     sound = {"type": "input_audio", "input_audio": {"data": "UklG", "format": "wav"}}
     done = from_chat({"role": "user", "content": [{"type": "text", "text": "x"}, sound]})
     assert fates(done)["/messages/0/content/1"] == "lost"

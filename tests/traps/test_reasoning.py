@@ -1,4 +1,4 @@
-"""Traps of reasoning that leaves its surface and comes home; expected values are those of the trap."""
+"""Traps of reasoning that leaves its surface and returns; expected values are those of the trap."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_trap_019_nulls_are_no_reasoning_for_anybody_else() -> None:
         assert "null" not in value and "rs_1" not in value
 
 
-def test_trap_020_reasoning_that_nobody_stores_is_asked_for() -> None:
+def test_trap_020_reasoning_that_is_not_stored_is_asked_for() -> None:
     body = {"model": "m", "messages": [USER], "reasoning_effort": "low"}
     done = ul.convert(body, source=CHAT, target=RESPONSES)
     assert (done.value["store"], done.value["include"]) == (False, ["reasoning.encrypted_content"])
@@ -96,7 +96,7 @@ def test_traps_027_028_three_pieces_stay_three_through_any_client(surface: str) 
 
 
 @pytest.mark.parametrize("surface", OTHERS)
-def test_trap_036_a_signature_without_text_comes_home(surface: str) -> None:
+def test_trap_036_a_signature_without_text_returns(surface: str) -> None:
     said = [{"type": "thinking", "thinking": "", "signature": "S"}, {"type": "text", "text": "A"}]
     assert home_again(surface, *said) == said
 

@@ -101,7 +101,7 @@ def test_trap_113_a_failed_tool_is_a_legal_item() -> None:
     assert [(keys, fate) for _, keys, fate, _, _ in writer.raw] == [(("is_error",), "approximated")]
 
 
-def test_trap_118_neighbours_of_one_role_stay_as_they_are() -> None:
+def test_trap_118_neighbors_of_one_role_stay_as_they_are() -> None:
     messages = [USER, {"role": "user", "content": "b"}, {"role": "assistant", "content": "c"}]
     value = to_responses(messages=messages).value
     assert [item["content"] for item in value["input"]] == ["Hi", "b", "c"]
@@ -119,7 +119,7 @@ def test_trap_119_one_plain_text_is_a_string() -> None:
     assert value["input"][1]["content"] == "hi"
 
 
-def test_trap_119_a_picture_of_the_assistant_is_told() -> None:
+def test_trap_119_an_image_of_the_assistant_is_told() -> None:
     from unified_llm.engine.pairs.writing import Writer
     from unified_llm_openai.responses.request import write_request
 
@@ -177,7 +177,7 @@ def test_trap_141_calls_leave_the_answer_completed() -> None:
     assert value["output"][-1]["type"] == "function_call"
 
 
-def test_trap_142_a_malformed_call_is_no_success() -> None:
+def test_trap_142_a_malformed_call_is_not_success() -> None:
     from unified_llm.engine.pairs.writing import Writer
     from unified_llm_openai.responses.response import write_response
 

@@ -86,7 +86,7 @@ def test_trap_112_created_is_always_first() -> None:
 
 
 @pytest.mark.parametrize(("reason", "word"), [("max_output_tokens", "length"), ("content_filter", "content_filter")])
-def test_trap_147_an_incomplete_answer_is_no_stop(reason: str, word: str) -> None:
+def test_trap_147_an_incomplete_answer_is_not_a_stop(reason: str, word: str) -> None:
     item = {"type": "message", "id": "m", "role": "assistant", "content": [], "status": "in_progress"}
     part = {"type": "output_text", "text": "He", "annotations": []}
     at = {"item_id": "m", "output_index": 0, "content_index": 0}

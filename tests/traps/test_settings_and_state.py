@@ -213,7 +213,7 @@ def test_trap_177_the_alias_is_in_the_answer_and_in_every_event(surface: str, so
     assert told == {"fast"}
 
 
-def test_trap_178_versions_are_supplied_and_nobodys_keys_or_encodings_are_copied() -> None:
+def test_trap_178_versions_are_supplied_and_no_clients_keys_or_encodings_are_copied() -> None:
     headers = {
         "authorization": "Bearer s", "x-api-key": "s", "content-encoding": "gzip", "connection": "close",
         "transfer-encoding": "chunked", "content-length": "9", "host": "h", "cookie": "c",
@@ -274,7 +274,7 @@ def test_trap_179_an_offset_that_is_none_gives_a_source_of_the_whole_text_and_is
 
 
 @pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity", "1e999"])
-def test_trap_180_what_is_no_number_is_refused(word: str) -> None:
+def test_trap_180_what_is_not_a_number_is_refused(word: str) -> None:
     raw = '{"model":"m","messages":[{"role":"user","content":"x"}],"temperature":@}'.replace("@", word).encode()
     for target in EVERYBODY:
         with pytest.raises(ul.InvalidBody):

@@ -135,7 +135,7 @@ def test_trap_106_an_allowed_subset_stays_one_everywhere() -> None:
     assert [tool["name"] for tool in ask(MESSAGES, tools=tools, tool_choice=ALLOWED).value["tools"]] == ["a"]
 
 
-# ---- tools that take raw text ----------------------------------------------------------------------------------------
+# ---- tools of free-form text -----------------------------------------------------------------------------------------
 
 PATCH = {"type": "custom", "name": "apply_patch",
          "format": {"type": "grammar", "syntax": "lark", "definition": "start: /.+/s"}}  # fmt: skip
@@ -151,7 +151,7 @@ CALLS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("target", CALLS)
-def test_trap_107_a_call_of_a_tool_for_raw_text_comes_back_as_such(target: str) -> None:
+def test_trap_107_a_call_of_a_tool_for_free_text_comes_back_as_such(target: str) -> None:
     done = ask(target, tools=[PATCH])
     assert "start: /.+/s" in json.dumps(done.value["tools"]) and not lost(done)
     answer = ul.convert(CALLS[target], source=target, target=RESPONSES, kind="response", exchange=done.exchange)

@@ -27,7 +27,7 @@ from ..provenance.vault import Vault
 from .history import Segment
 from .inputs.argument_types import check_arguments
 from .opening import Opening
-from .requests import Call, call_of, travelling
+from .requests import Call, call_of, traveling
 from .results import Made, ModelInfo, Result, TokenCount, items_of, result_of
 from .sending.advice import owner_of
 from .sending.deadline import Deadline
@@ -212,7 +212,7 @@ class Core:
         upstreams = self.upstreams(call)
         if kind == "request":
             resolve(self.store, call, upstreams)
-        leaving = travelling(call, upstreams)
+        leaving = traveling(call, upstreams)
         levels = self.on_loss if call.on_loss is None else call.on_loss
         enforce(call.losses, levels)
         body = {name: value for name, value in leaving.items() if name != "stream"}

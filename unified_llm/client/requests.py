@@ -1,6 +1,6 @@
-"""What a caller passes, as one canonical request: names checked, shorthands spelt out, the conversation put together.
+"""What a caller passes, as one canonical request: names checked, shorthands spelled out, the conversation put together.
 
-A misspelt name is refused before anything is sent, and so is an item or a part of an unknown type: in a request
+A misspelled name is refused before anything is sent, and so is an item or a part of an unknown type: in a request
 of the caller's own making that is a mistake, and what a translator would report as lost would never be noticed.
 """
 
@@ -152,7 +152,7 @@ def _before(previous: Any) -> tuple[list[Node], tuple[Segment, ...]]:
 
 
 def check_settings(settings: Node) -> None:
-    """Refuse a setting of the wrong type, and a misspelt field of one, with its path."""
+    """Refuse a setting of the wrong type, and a misspelled field of one, with its path."""
     declared = json_types("request")
     # The tables suffice for a plain value of its field's type; the models, which take longer to build than a response
     # takes, know what is in objects and lists, and the words for a mistake.
@@ -194,7 +194,7 @@ def _check_by_model(settings: Node) -> None:
             check_fields(value, (name,))
 
 
-def travelling(call: Call, upstreams: Sequence[Any]) -> Node:
+def traveling(call: Call, upstreams: Sequence[Any]) -> Node:
     """The body as it may leave: what names something that a provider keeps goes to that provider only.
 
     The call's own body keeps it, for the response. Raises `InvalidBody` where there is nothing to answer.

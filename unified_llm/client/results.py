@@ -141,7 +141,7 @@ class Result(LateResponse, Generic[T]):
 
     @property
     def cost(self) -> Cost | None:
-        """What it cost at list prices; None without a usage or for a model that no catalogue lists."""
+        """What it cost at list prices; None without a usage or for a model that no catalog lists."""
         return cost_of(self.usage, self._made.upstream, self._made.exchange)
 
     @property

@@ -67,7 +67,7 @@ def matrix(
         _print(found)
 
 
-_COLOURS = {
+_COLORS = {
     "native": "green",
     "emulated": "green",
     "approximated": "yellow",
@@ -97,10 +97,10 @@ def _print(found: Matrix) -> None:
     for number, head in enumerate(shown.head):
         printed.add_column(str(number) if many and number else head, overflow="fold")
     for row in shown.rows:
-        cells = [Text(cell, style=_COLOURS.get(cell, "")) for cell in row[1:]]
+        cells = [Text(cell, style=_COLORS.get(cell, "")) for cell in row[1:]]
         if many:
             # Where the kinds differ, "~" says so.
-            cells = [Text(MARKS.get(cell, "~"), style=_COLOURS.get(cell, "yellow")) for cell in row[1:]]
+            cells = [Text(MARKS.get(cell, "~"), style=_COLORS.get(cell, "yellow")) for cell in row[1:]]
         printed.add_row(row[0], *cells)
     draw(printed)
     if many:

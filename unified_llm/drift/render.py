@@ -70,7 +70,7 @@ td { min-width: 5.5em; text-align: center; padding: .15em .3em; border: 1px soli
 
 
 def html(found: Matrix, title: str = "Capabilities") -> str:
-    """A heat map as one page: a table a kind, a colour a fate, the detail under the pointer."""
+    """A heat map as one page: a table a kind, a color a fate, the detail under the pointer."""
     parts = [
         "<!doctype html>",
         f'<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>',

@@ -1,6 +1,6 @@
 """One conversion of a user's own payload, as something a test can ask.
 
-A question about a capability that does not exist is a mistake of the test and raises: a misspelt name would otherwise
+A question about a capability that does not exist is a mistake of the test and raises: a misspelled name would otherwise
 always survive.
 """
 

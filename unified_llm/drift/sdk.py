@@ -2,7 +2,7 @@
 
 `surfaces/<protocol>.json` pins what was declared when everything was last mapped, kept or refused (the laws of
 completeness saw to that). An SDK that declares more, less or otherwise is told, thing by thing, with the file of the
-adapter that should learn it: the one that speaks of its neighbours. Another environment's SDK is read in a process of
+adapter that should learn it: the one that speaks of its neighbors. Another environment's SDK is read in a process of
 its own, so that two versions can be compared.
 """
 

@@ -5,7 +5,7 @@ declaration. The vocabulary: a **shape** is a declared object, a **field** one p
 functions of a value that changes, a **union** the shapes that one place may hold, each a **case**; a **turn layout**
 says how a wire message is several items; a **fact** is a bit that a reader sets; **extra** is what no field took.
 
-Declarations are normalised into frozen rows (`rows.py`) when a module is imported, and checked. One emitter
+Declarations are normalized into frozen rows (`rows.py`) when a module is imported, and checked. One emitter
 (`compile.py`) makes one straight-line function of them for each direction; where one says "not mine", `explain.py` says
 why. Nothing here is compiled, remembered or grown by documents.
 """

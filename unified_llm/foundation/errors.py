@@ -94,7 +94,7 @@ class UnknownProtocol(UnifiedLLMError, LookupError):
 
 
 class UnknownProvider(UnifiedLLMError, LookupError):
-    """Neither the catalogue nor our own table has a provider of that name: correct it, or name a URL and a protocol.
+    """Neither the catalog nor our own table has a provider of that name: correct it, or name a URL and a protocol.
 
     `suggestions` are names that may be meant, the likeliest first.
 
@@ -109,10 +109,10 @@ class UnknownProvider(UnifiedLLMError, LookupError):
 
 
 class UnknownModel(UnifiedLLMError, LookupError):
-    """The catalogue has no such model: correct the name, refresh the catalogue, or do without its facts.
+    """The catalog has no such model: correct the name, refresh the catalog, or do without its facts.
 
-    Requests may still name it: what the catalogue does not know it does not forbid. `suggestions` are names that may be
-    meant, the likeliest first; empty for a provider that has no catalogue (`listed` is False).
+    Requests may still name it: what the catalog does not know it does not forbid. `suggestions` are names that may be
+    meant, the likeliest first; empty for a provider that has no catalog (`listed` is False).
 
     >>> from unified_llm import models
     >>> try:
@@ -124,7 +124,7 @@ class UnknownModel(UnifiedLLMError, LookupError):
 
     def __init__(self, name: str, suggestions: list[str], *, listed: bool = True) -> None:
         why = "" if listed else "; that provider serves what you put on it and lists no models"
-        super().__init__(f"no model {name!r} in the catalogue{why}{_meant(suggestions)}")
+        super().__init__(f"no model {name!r} in the catalog{why}{_meant(suggestions)}")
         self.name = name
         self.suggestions = suggestions
         self.listed = listed

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, NoReturn
 
-from ..client.transports.route_matching import Match, recognise
+from ..client.transports.route_matching import Match, recognize
 from .access import Access, Key
 from .body import has_json
 from .files import Files
@@ -81,7 +81,7 @@ class Admission:
 
     async def admit(self, head: Head, known: Known) -> Admitted:
         """Admit a head. Raises `Refusal`."""
-        route = recognise(head.method, head.path, head.headers)
+        route = recognize(head.method, head.path, head.headers)
         note(match=route)
         # The URL of an upload admits by itself, and only until the upload is complete.
         secret = self._files.secret(route, head.query, head.headers)

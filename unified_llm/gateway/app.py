@@ -1,6 +1,6 @@
 """The ASGI application: routes by the installed protocols, every response in the client's protocol.
 
-Plain ASGI, no framework: adapters declare their routes, `recognise` finds them, `Translator` answers. Here is what a
+Plain ASGI, no framework: adapters declare their routes, `recognize` finds them, `Translator` answers. Here is what a
 server adds to that: who may call, how much, what to do when a client disconnects, and what to answer by itself.
 """
 

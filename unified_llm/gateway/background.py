@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..client.transports.route_matching import Match, recognise
+from ..client.transports.route_matching import Match, recognize
 from ..client.transports.translator import Incoming, Reply, Translator
 from ..client.upstreams.protocol_selection import settled
 from ..client.upstreams.upstream import Upstream
@@ -86,7 +86,7 @@ async def again(gateway: Gateway, run: Run, verb: str) -> tuple[Translator, Inco
     """
     head = Head("POST", run.head.get("path", ""), run.head.get("query", {}), run.head.get("headers", {}))
     content = run.head["request"].encode("utf-8", "surrogateescape")
-    match = recognise(head.method, head.path, head.headers)
+    match = recognize(head.method, head.path, head.headers)
     key = gateway.access.named(run.head.get("key", ""))
     if match is None or key is None or key.tenant != run.tenant:
         return None

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ..client.connections.io import AsyncWire
 from ..client.sending.effects import Answer, Opened
 from ..client.transports.report_headers import told
-from ..client.transports.route_matching import recognise, surface_of
+from ..client.transports.route_matching import recognize, surface_of
 from ..client.transports.stream_translation import SurfaceStream
 from ..client.transports.translator import Reply
 from ..engine.registry import adapter, protocols
@@ -97,7 +97,7 @@ def error_reply(refusal: Refusal, protocol: str) -> Whole:
 def protocol_for(path: str, headers: Mapping[str, str]) -> str:
     """The client protocol whose envelope fits a request that matches no route: by path, by headers, else the first."""
     for method in _METHODS:
-        if (found := recognise(method, path, headers)) is not None:
+        if (found := recognize(method, path, headers)) is not None:
             return surface_of(found, path, headers)
     known = [adapter(name) for name in protocols()]
     for each in known:
@@ -109,7 +109,7 @@ def protocol_for(path: str, headers: Mapping[str, str]) -> str:
 
 def allowed_methods(path: str, headers: Mapping[str, str]) -> list[str]:
     """The methods for which a path has a route."""
-    return [method for method in _METHODS if recognise(method, path, headers) is not None]
+    return [method for method in _METHODS if recognize(method, path, headers) is not None]
 
 
 def with_status(error: APIError) -> APIError:

@@ -20,7 +20,7 @@ from uuid import uuid4
 
 from ..client.state.response_memory import Turn, keeps
 from ..client.state.store import takes
-from ..client.transports.route_matching import Match, recognise
+from ..client.transports.route_matching import Match, recognize
 from ..client.transports.translator import Reply, Translator
 from ..engine.registry import adapter
 from ..foundation.errors import APIError, InvalidBody
@@ -63,7 +63,7 @@ async def serve(gateway: Gateway, head: Head, scope: Scope, receive: Receive, se
     except Refusal as refusal:
         with gateway.recorder.request(_METHOD, head.path, head.headers) as record:
             refused = refusal.code or refusal.type
-            note(key=key, match=recognise("POST", head.path, head.headers), refused=refused)
+            note(key=key, match=recognize("POST", head.path, head.headers), refused=refused)
             reply = error_reply(refusal, protocol_for(head.path, head.headers))
             await _refuse(scope, send if record is None else record.sending(send), reply)
         return
@@ -88,7 +88,7 @@ def _check_room(gateway: Gateway, key: Key) -> None:
 
 def _matched(head: Head) -> Match:
     """The route of the requests that come over the socket."""
-    match = recognise("POST", head.path, head.headers)
+    match = recognize("POST", head.path, head.headers)
     socket = adapter(match.protocol).socket if match is not None else None
     if match is not None and socket is not None and socket.path == match.route.path:
         return match

@@ -24,7 +24,7 @@ _LEVELS = ("ignore", "warn", "raise")
 
 
 def check_levels(levels: Levels) -> None:
-    """Raise `InvalidArgument` for a misspelt level or pattern: it would never match.
+    """Raise `InvalidArgument` for a misspelled level or pattern: it would never match.
 
     >>> check_levels({"*@high": "raise"})
     """

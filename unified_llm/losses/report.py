@@ -69,7 +69,7 @@ class Losses(Sequence[Loss]):
     def survives(self, capability: str) -> bool:
         """True when nothing that matches the capability glob was lost; the approximated, emulated and parked live.
 
-        Raises `InvalidArgument` for a glob that matches no capability: a misspelt one would always survive.
+        Raises `InvalidArgument` for a glob that matches no capability: a misspelled one would always survive.
         """
         if not is_known(capability):
             meant = near(capability)

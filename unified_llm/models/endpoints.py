@@ -1,7 +1,7 @@
 """Which protocols a provider serves, where, and how one logs in: a dated table of our own (`data/providers.toml`).
 
-Resolution order: our table; else what the catalogue says of the model's client package, URL and shape; else of the
-provider's. The catalogue implies one protocol at most, the table knows them all. Model names are matched by data alone.
+Resolution order: our table; else what the catalog says of the model's client package, URL and shape; else of the
+provider's. The catalog implies one protocol at most, the table knows them all. Model names are matched by data alone.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Endpoint:
 class Provider:
     """A provider: the endpoints it serves in the order it recommends them, and where a key is looked for.
 
-    `listed` is whether the catalogue lists its models, `known` whether our own table has it; `local` a server
+    `listed` is whether the catalog lists its models, `known` whether our own table has it; `local` a server
     of the caller. `login` is a row of `logins`, for a cloud that has no key to keep; `transports`
     ("module:function") gives an HTTP transport that answers in this process, where nothing is sent anywhere.
 
@@ -157,8 +157,8 @@ class Provider:
 def provider(name: str, *, model: str | None = None, known: Catalog | None = None) -> Provider:
     """The provider of that name or alias.
 
-    `model` matters where the catalogue overrides client or URL for a single model and our own table is silent. `known`
-    is the catalogue to look in (default: the one in use). Raises
+    `model` matters where the catalog overrides client or URL for a single model and our own table is silent. `known`
+    is the catalog to look in (default: the one in use). Raises
     `UnknownProvider` with the names that may be meant.
 
     >>> from unified_llm import models
@@ -197,7 +197,7 @@ def provider(name: str, *, model: str | None = None, known: Catalog | None = Non
 
 
 def providers(*, protocol: str | None = None, known: Catalog | None = None) -> list[Provider]:
-    """Every provider of our table and of the catalogue (`known`), by name; with `protocol` those that serve it.
+    """Every provider of our table and of the catalog (`known`), by name; with `protocol` those that serve it.
 
     >>> from unified_llm import models
     >>> {"openai", "azure", "xai", "openrouter"} <= {each.id for each in models.providers(protocol="openai-responses")}
@@ -229,7 +229,7 @@ def _endpoint(said: Mapping[str, Any], row: Mapping[str, Any]) -> Endpoint:
 
 
 def _implied(id_: str, said: Mapping[str, Any], model: str | None) -> Provider:
-    """A provider our table does not have: the one protocol that the catalogue's client package implies."""
+    """A provider our table does not have: the one protocol that the catalog's client package implies."""
     names = said.get("env", ())
     keys = tuple(each for each in names if each.endswith(("_KEY", "_TOKEN")))
     implied = Provider(
@@ -249,7 +249,7 @@ def _implied(id_: str, said: Mapping[str, Any], model: str | None) -> Provider:
         base_url=_VARIABLE.sub(r"{\1}", base),
         auth=tuple(data()["auth"][package.get("auth", "bearer")]),
         variables=variables,
-        note="implied by the catalogue's client package",
+        note="implied by the catalog's client package",
     )
     return replace(implied, endpoints=(endpoint,))
 

@@ -1,7 +1,7 @@
-"""What the catalogue says of a model, declared field by field; what it does not say is None, and never a guess.
+"""What the catalog says of a model, declared field by field; what it does not say is None, and never a guess.
 
 The shapes are those of models.dev (https://models.dev/api.json). Every field is kept: unknown ones as extra attributes,
-and a known one of an unexpected type in `.unread`, so that a newer catalogue is read by an older library.
+and a known one of an unexpected type in `.unread`, so that a newer catalog is read by an older library.
 Prices are decimals, in US dollars for a million tokens.
 """
 
@@ -103,7 +103,7 @@ class Prices(Rates):
 
 
 class Limit(_Entry):
-    """Token limits. `input` is listed where it is less than the context; 0 is the catalogue's word for unknown."""
+    """Token limits. `input` is listed where it is less than the context; 0 is the catalog's word for unknown."""
 
     context: StrictInt | None = None
     input: StrictInt | None = None
@@ -148,7 +148,7 @@ class Mode(_Entry):
 
 
 class Experimental(_Entry):
-    """What the catalogue calls experimental."""
+    """What the catalog calls experimental."""
 
     modes: dict[str, Mode] = {}
 
@@ -163,7 +163,7 @@ class ReasoningOption(_Entry):
 
 
 class Priced(_Entry):
-    """Where prices come from that are newer than the catalogue's: since when they hold, and the page or commit."""
+    """Where prices come from that are newer than the catalog's: since when they hold, and the page or commit."""
 
     since: str
     source: str
@@ -172,9 +172,9 @@ class Priced(_Entry):
 class CatalogModel(_Entry):
     """One model at one provider. Facts belong to the pair: the same name elsewhere may have other limits and prices.
 
-    `provider_id` and `id` make up `ref` ("provider/model"); `provider` is the catalogue's override of client and URL.
-    `temperature`, `structured_output` and the like are None where the catalogue is silent. `priced` is our own: it says
-    that `cost` is newer than the catalogue, and where it was read. Limits are tokens, prices dollars for a million of
+    `provider_id` and `id` make up `ref` ("provider/model"); `provider` is the catalog's override of client and URL.
+    `temperature`, `structured_output` and the like are None where the catalog is silent. `priced` is our own: it says
+    that `cost` is newer than the catalog, and where it was read. Limits are tokens, prices dollars for a million of
     them. https://models.dev
 
     >>> from unified_llm import models
@@ -210,7 +210,7 @@ class CatalogModel(_Entry):
 
     @classmethod
     def read(cls, provider_id: str, raw: Mapping[str, Any]) -> CatalogModel:
-        """The model of a catalogue entry; a field that is not what it should be is kept in `.unread`."""
+        """The model of a catalog entry; a field that is not what it should be is kept in `.unread`."""
         given = {key: value for key, value in raw.items() if key not in ("provider_id", "unread")}
         try:
             return cls.model_validate({**given, "provider_id": provider_id})
@@ -225,11 +225,11 @@ class CatalogModel(_Entry):
         return f"{self.provider_id}/{self.id}"
 
     def to_json(self) -> dict[str, Any]:
-        """The catalogue's entry again, as it was."""
+        """The catalog's entry again, as it was."""
         return {**self.model_dump(mode="json", exclude_unset=True), **self.unread}
 
     def unsupported(self) -> list[str]:
-        """What the catalogue says this model cannot do. What it is silent about is in `unknown()`.
+        """What the catalog says this model cannot do. What it is silent about is in `unknown()`.
 
         >>> from unified_llm import models
         >>> models.get("openai/o1-mini").unsupported()[:2]
@@ -244,7 +244,7 @@ class CatalogModel(_Entry):
         return unsupported
 
     def unknown(self) -> list[str]:
-        """What the catalogue does not tell about this model."""
+        """What the catalog does not tell about this model."""
         unknown = [can for can, value in self._abilities() if value is None]
         unknown += [] if self.cost and self.cost.input is not None else ["what it costs"]
         return unknown + ([] if self.limit.context else ["how much context it takes"])

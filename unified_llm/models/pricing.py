@@ -112,7 +112,7 @@ class Cost:
 def cost(usage: Any, model: CatalogModel | str, *, mode: str | None = None, fallback: bool = False) -> Cost:
     """The cost of a canonical usage (`unified_llm.Usage` or its JSON form) at the listed prices of a model.
 
-    `model` is a `CatalogModel` or "provider/model". `mode` is one of the catalogue's modes with prices of their own
+    `model` is a `CatalogModel` or "provider/model". `mode` is one of the catalog's modes with prices of their own
     (such as "fast"). With `fallback=True` what has no price of its own is charged as plain input or output, and its
     part says so; otherwise it is in `.missing`. Discounts of batches, service tiers and contracts are not listed
     anywhere and not known.
@@ -131,7 +131,7 @@ def cost(usage: Any, model: CatalogModel | str, *, mode: str | None = None, fall
     tokens_in = counts.get("input_tokens")
     rates, tier = _tier(prices, tokens_in or 0)
     if mode is not None and tier is None:
-        # The catalogue lists a mode's prices once; what a long request costs in that mode it does not say.
+        # The catalog lists a mode's prices once; what a long request costs in that mode it does not say.
         tier = _tier(known.cost or Prices(), tokens_in or 0)[1]
         rates = rates if tier is None else Rates()
     bill = _Bill(rates, prices, tier, fallback)

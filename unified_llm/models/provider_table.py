@@ -44,7 +44,7 @@ def framings() -> Mapping[str, str]:
 
 @lru_cache(1)
 def aliases() -> Mapping[str, str]:
-    """Short names of providers to the catalogue's names."""
+    """Short names of providers to the catalog's names."""
     return {alias: name for name, row in data()["providers"].items() for alias in row.get("aliases", ())}
 
 

@@ -61,7 +61,7 @@ class Candidate:
 class ProtocolChoice:
     """The chosen endpoint, and why: `ranked` holds every candidate, best first.
 
-    `model` is what the catalogue knows, None where it does not list the model; `provider` and `model_id` are the name's
+    `model` is what the catalog knows, None where it does not list the model; `provider` and `model_id` are the name's
     two halves, `forced` says that the caller chose. Made by `select`.
 
     >>> from unified_llm import models
@@ -98,7 +98,7 @@ class ProtocolChoice:
 
     def explain(self) -> str:
         """The choice and its reasons, for people: a line a candidate, best first, and what speaks against it."""
-        known = "" if self.model else ", which the catalogue does not list"
+        known = "" if self.model else ", which the catalog does not list"
         lines = [f"{self.provider.id}/{self.model_id}{known}: {self.target} at {self.endpoint.base_url}"]
         if self.forced:
             lines.append("  the protocol was forced; nothing was weighed against it")
@@ -147,11 +147,11 @@ def select(
 
     `provider_id` is a provider, or "provider/model" in one. `request` is weighed when given: a wire document of the
     protocol `source`, or a canonical request without one. Without a request the model decides: one that reasons goes
-    where its reasoning can return; whether it does is known from the catalogue, else from its profile, unless
+    where its reasoning can return; whether it does is known from the catalog, else from its profile, unless
     `reasoning` says so. `force_protocol` (with a dialect behind a colon if wanted) overrides all of it; for a
     protocol the table does not have there, and for an unknown provider, say `base_url` too.
 
-    A model that is not in the catalogue is not an error. Raises `UnknownProvider`, `UnknownProtocol`,
+    A model that is not in the catalog is not an error. Raises `UnknownProvider`, `UnknownProtocol`,
     `CapabilityRefused` when every offered protocol refuses the request, and `ValueError` when no protocol is known
     to serve the model.
 

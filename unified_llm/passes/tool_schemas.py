@@ -1,4 +1,4 @@
-"""A request made to fit what its target accepts: schemas lowered, names of tools and of outputs spelt as demanded.
+"""A request made to fit what its target accepts: schemas lowered, names of tools and of outputs spelled as demanded.
 
 What a target accepts is its adapter's declaration (`Adapter.schemas`), never a branch here. Only a request that crosses
 from one protocol or dialect to another is looked at, and only where the two accept different things; what is accepted

@@ -502,8 +502,7 @@ if not TYPE_CHECKING:
                 "ShellCallOutputContentDone SteerEvent WebSearchCallProgress"
             ),
             "items": (
-                "CustomToolCall CustomToolCallOutput FunctionCall FunctionCallOutput Item Message Reasoning "
-                "UnknownItem"
+                "CustomToolCall CustomToolCallOutput FunctionCall FunctionCallOutput Item Message Reasoning UnknownItem"
             ),
             "parts": (
                 "CitationsConfig ComputerScreenshot EncryptedContent InputAudio InputFile InputImage InputText "

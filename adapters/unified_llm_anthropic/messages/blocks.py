@@ -16,7 +16,7 @@ blocks = Mapping("anthropic-messages blocks")
 
 
 def ordered(value: Any) -> Any:
-    """A JSON value with its keys in order, so that equal envelopes are spelt alike."""
+    """A JSON value with its keys in order, so that equal envelopes are spelled alike."""
     if type(value) is dict:
         return {key: ordered(value[key]) for key in sorted(value)}
     return [ordered(inner) for inner in value] if type(value) is list else value

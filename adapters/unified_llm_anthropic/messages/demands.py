@@ -1,6 +1,6 @@
 """What the API demands of the history of a request, and what differs by model.
 
-Neighbours of one role are accepted, and so is an assistant that opens a conversation or an id that recurs in a later
+Neighbors of one role are accepted, and so is an assistant that opens a conversation or an id that recurs in a later
 turn; what follows is refused. A model that is not listed is taken for one of the newest that still take a beginning of
 their answer.
 

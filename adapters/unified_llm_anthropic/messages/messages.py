@@ -1,9 +1,9 @@
 """Messages to items and back.
 
 A wire message holds what the canonical model keeps as several items (text, thinking, calls, results): they share a
-turn, and what the message had beside them stays with the first. Writing gathers neighbours of one role into one
+turn, and what the message had beside them stays with the first. Writing gathers neighbors of one role into one
 message, results of calls first, because the API wants all of them in the message that follows the calls; a message
-that stood apart from its neighbour on the wire stays apart.
+that stood apart from its neighbor on the wire stays apart.
 
 https://docs.claude.com/en/api/messages
 """

@@ -1,4 +1,4 @@
-"""The choice among tools: `toolConfig`, with where maps and searches are centred.
+"""The choice among tools: `toolConfig`, with where maps and searches are centered.
 
 One mode, with or without names; a single name under ANY is the choice of that function.
 
@@ -22,7 +22,7 @@ Node = dict[str, Any]
 
 
 def read_tool_config(w: Node, c: Node, r: Reader, spelled: list[str]) -> None:
-    """`toolConfig`: the choice, and where maps and searches are centred."""
+    """`toolConfig`: the choice, and where maps and searches are centered."""
     config = take(w, "toolConfig")
     hollow = [key for key in _INNER if config.get(key) == {}] if config else ["toolConfig"]
     if hollow:

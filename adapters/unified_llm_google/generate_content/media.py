@@ -152,7 +152,7 @@ def _standard(data: str, part: Node, r: Reader) -> str:
     return data
 
 
-def _respelt(data: str, c: Node, w: Writer) -> str:
+def _respelled(data: str, c: Node, w: Writer) -> str:
     """The inverse of `_standard`."""
     padding = w.form(c, "padding")
     if padding:
@@ -304,7 +304,7 @@ def _inline(c: Node, key: str, data: str, media_type: str | None, w: Writer) -> 
         if seen is not None:
             inline["mimeType"] = seen
             w.added(inline, "mimeType", "read off the first bytes")
-    inline["data"] = _respelt(data, c, w)
+    inline["data"] = _respelled(data, c, w)
     if type(c.get("filename")) is str:
         inline["displayName"] = c.pop("filename")
     return {"inlineData": inline}

@@ -226,7 +226,7 @@ class Candidate:
         out.append({"type": f"{bracket}.done", **at, "part": part})
 
     def _alone(self, kind: str, node: Node, out: list[Event]) -> None:
-        """A part that is not joined with its neighbours: signed text, media, unknown parts."""
+        """A part that is not joined with its neighbors: signed text, media, unknown parts."""
         self._open(kind, out)
         self.end_text(out)
         stem, bracket, index_key, part_type = _TEXT[kind]

@@ -329,10 +329,10 @@ class StreamReader:
         found = self.r.nodes(citations, delta["annotations"])
         if not found:
             raise IllTyped("annotations")
-        spelt = {"delta": delta["type"]} if delta["type"] != "text_annotation_delta" else {}
+        spelled = {"delta": delta["type"]} if delta["type"] != "text_annotation_delta" else {}
         del delta["type"], delta["annotations"]
         events = [step.annotation(annotation) for annotation in found]
-        self._primary(events[0], rest, data, event, count=len(events), **spelt)
+        self._primary(events[0], rest, data, event, count=len(events), **spelled)
         return [*out, *events]
 
     def _summary(self, step: Step, delta: Owned | Node, rest: Node, data: Node, event: Event) -> list[Event]:

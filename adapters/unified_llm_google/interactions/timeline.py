@@ -131,7 +131,7 @@ def open_thought(wire: Node, r: Reader) -> Node:
     anchor = anchor_of({"summary": summary}) if summary else None
     opened = open_sealed(wire["signature"], anchor, r)
     if opened is not None and type(opened.get("type")) is str:
-        # For its neighbour; a thought that says something itself stays what it is.
+        # For its neighbor; a thought that says something itself stays what it is.
         if r.secret is not None or (opened["type"] == CARRIED and not summary):
             return opened
     shown = read_step({key: value for key, value in wire.items() if key != "signature"}, r)

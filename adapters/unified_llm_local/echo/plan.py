@@ -263,7 +263,7 @@ def _structured(plan: Plan, facts: Facts) -> None:
 
 
 def _joined(plan: Plan) -> None:
-    """Neighbouring texts are one text unless one of them is cited."""
+    """Neighboring texts are one text unless one of them is cited."""
     joined: list[Piece] = []
     for piece in plan.pieces:
         before = joined[-1] if joined else None

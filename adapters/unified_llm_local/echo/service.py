@@ -133,10 +133,10 @@ class Service:
 
     def handle(self, method: str, path: str, query: str, headers: Mapping[str, str], body: bytes) -> Reply:
         """The reply to a request; it never raises for anything the client did."""
-        from unified_llm.client.transports.route_matching import recognise
+        from unified_llm.client.transports.route_matching import recognize
 
         headers = {name.lower(): value for name, value in headers.items()}
-        match = recognise(method, path, headers)
+        match = recognize(method, path, headers)
         seen = Seen(method, path, headers, None, match.protocol if match else "")
         self.seen.append(seen)
         spoken = adapter(match.protocol) if match else _likeliest(headers)

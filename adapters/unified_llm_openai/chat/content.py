@@ -216,7 +216,7 @@ def _write_document(c: Node, w: Writer) -> Node:
 
 @user_parts.write("input_file")
 def write_file(c: Node, w: Writer) -> Node | None:
-    # How a file was spelt is how it is sent, but to a server that has a spelling of its own.
+    # How a file was spelled is how it is sent, but to a server that has a spelling of its own.
     form = w.form(c, "file_url") if w.same or not w.dialect else None
     wanted = form if w.same else form or w.dialect.get("file_part")
     if wanted == "document_url" and type(c.get("file_url")) is str and not c.get("file_data"):

@@ -2,7 +2,7 @@
 
 Items are grouped into messages again by turn where one is known, else by the protocol's own rule: reasoning and text
 open an assistant message, calls join it. Tool messages hold text only: media of results follow in a user message,
-after all results of the turn, each labelled with its call.
+after all results of the turn, each labeled with its call.
 
 https://platform.openai.com/docs/api-reference/chat/create
 """
@@ -359,7 +359,7 @@ def _without_media(parts: list[Node], item: Node, media: list[tuple[Node, list[N
 
 
 def _write_media(media: list[tuple[Node, list[Node]]]) -> Node:
-    """One user message with the media of all results of a turn, each labelled with its call."""
+    """One user message with the media of all results of a turn, each labeled with its call."""
     content: list[Node] = []
     for item, moved in media:
         content.append({"type": "text", "text": f"Result of tool call {item.get('call_id')}:"})

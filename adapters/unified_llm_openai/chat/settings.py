@@ -72,7 +72,7 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
 
 
 def _limit(c: Node, w: Writer) -> str:
-    """How the limit of output is spelt: as the server wants it, else as it was."""
+    """How the limit of output is spelled: as the server wants it, else as it was."""
     spelling: str | None = None if w.same else w.dialect.get("max_tokens")
     return spelling or ("max_tokens" if w.form(c, "max_tokens") else "max_completion_tokens")
 

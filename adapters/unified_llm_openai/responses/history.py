@@ -74,7 +74,7 @@ def read_items(wires: list[Any], r: Reader) -> list[Node]:
 
 
 def _unslugged(node: Node, r: Reader) -> None:
-    """An item of an unknown type goes by its bare name, however it is spelt."""
+    """An item of an unknown type goes by its bare name, however it is spelled."""
     kind = node["type"].removeprefix(SLUG)
     if node["type"] != kind and kind and kind not in KNOWN_TYPES:
         node["type"] = kind
@@ -214,7 +214,7 @@ def write_item(node: Node, w: Writer, *position: Any) -> list[Node]:
             for at in range(mark, len(w.raw)):
                 if w.raw[at][1] == ("call_id",):
                     w.raw[at] = (node, ("call_id",), "approximated", "its result stands inside", None)
-        return [] if wire is None else _with_pictures(_spelt(wire, node, w), w)
+        return [] if wire is None else _with_pictures(_spelled(wire, node, w), w)
     sealed = seal(node, anchor_of(node), w.secret)
     mark = len(w.raw)
     if node.get("type") in BEARERS:
@@ -226,7 +226,7 @@ def write_item(node: Node, w: Writer, *position: Any) -> list[Node]:
     wire = w.node(family, node)
     _in_envelope(w, mark)
     carrier = {"type": "reasoning", "id": made_id("rs", w.seed, *position), "summary": [], "encrypted_content": sealed}
-    w.added(carrier, "id", "carries what its neighbour has no slot for")
+    w.added(carrier, "id", "carries what its neighbor has no slot for")
     return [carrier] if wire is None else [*_with_pictures(wire, w, True), carrier]
 
 
@@ -294,11 +294,11 @@ def _sendable(nodes: list[Node], w: Writer) -> list[Node]:
 
 
 def _is_slugged(node: Node, w: Writer) -> bool:
-    """Whether the type of an item was spelt in another way."""
+    """Whether the type of an item was spelled in another way."""
     return "extra" in node and w.form(node, "type") is not None
 
 
-def _spelt(wire: Any, node: Node, w: Writer) -> Any:
+def _spelled(wire: Any, node: Node, w: Writer) -> Any:
     """With the type under Open Responses' spelling, in its strict form or where it was read so."""
     if type(wire) is not dict or type(wire.get("type")) is not str:
         return wire

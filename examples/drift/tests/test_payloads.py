@@ -17,9 +17,9 @@ def test_answers_can_be_repeated():
     pass
 
 
-def test_a_request_with_a_picture(conversion_report):
-    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
-    body = agent.request([{"role": "user", "content": [{"type": "text", "text": "What is this?"}, picture]}])
+def test_a_request_with_an_image(conversion_report):
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    body = agent.request([{"role": "user", "content": [{"type": "text", "text": "What is this?"}, image]}])
     report = conversion_report(body, source="openai-chat", target="google-generate-content")
     assert report.survives("image.input", "sampling.temperature")
     assert not report.survives("tools.strict")

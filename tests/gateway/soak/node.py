@@ -126,7 +126,7 @@ def serve(spec: dict[str, Any]) -> None:
 
 def main() -> None:
     children: list[int] = []
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # they are not waited for
     for line in sys.stdin:
         spec = json.loads(line)
         child = os.fork()

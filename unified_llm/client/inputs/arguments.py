@@ -1,6 +1,6 @@
 """Names of arguments that do not exist: what was meant by them.
 
-Some are the names that other APIs use, some belong to another method, and some are misspelt.
+Some are the names that other APIs use, some belong to another method, and some are misspelled.
 """
 
 from __future__ import annotations

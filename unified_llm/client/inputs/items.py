@@ -1,7 +1,7 @@
 """What a caller passes as `input`, as canonical items.
 
 Items are objects or JSON; texts and media that stand beside each other are one message of the user, and so are texts
-and media inside a message its parts. An item or a part of an unknown type, or with a misspelt field, is refused
+and media inside a message its parts. An item or a part of an unknown type, or with a misspelled field, is refused
 before anything is sent: in a request of the caller's own making it is a mistake, and a translator would report it lost.
 """
 
@@ -124,7 +124,7 @@ def _item(given: Any, path: Keys) -> Node:
     kind = item.get("type")
     if type(kind) is not str or (kind not in ITEM_TYPES and "extra" not in item):
         if "type" not in item:
-            _refuse_misspelt(item, ("type", "role", "content"), path, 0.6)
+            _refuse_misspelled(item, ("type", "role", "content"), path, 0.6)
             raise InvalidBody(pointer((*path, "type")), "an item has a type, or it is a message with a role")
         raise InvalidBody(pointer((*path, "type")), f"unknown item type {kind!r}{_near(kind, ITEM_TYPES, _TYPES)}")
     if kind not in ITEM_TYPES:
@@ -175,13 +175,13 @@ def _parts(given: Any, path: Keys, text: str, is_read: bool) -> Any:
 
 
 def _known(node: Node, kind: str, path: Keys) -> Node:
-    """A node of a known type; a field of it that is misspelt is refused."""
+    """A node of a known type; a field of it that is misspelled is refused."""
     if not node.keys() <= KEYS[kind] and "extra" not in node:
-        _refuse_misspelt(node, KEYS[kind], path)
+        _refuse_misspelled(node, KEYS[kind], path)
     return node
 
 
-def _refuse_misspelt(node: Node, fields: Collection[str], path: Keys, cutoff: float = 0.85) -> None:
+def _refuse_misspelled(node: Node, fields: Collection[str], path: Keys, cutoff: float = 0.85) -> None:
     """Refuse a key that looks like a field which is not there. What looks like none may be new, and is reported."""
     for key, value in node.items():
         if key in fields or value is None or value == []:

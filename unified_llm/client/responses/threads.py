@@ -61,7 +61,7 @@ class Responses:
         With both `stream` and `background` the stream is of a response that goes on when it is not read.
 
         Raises the typed errors of `unified_llm.foundation.errors` (`APIError` and its kinds), `CapabilityLost` and
-        `InvalidBody` before anything is sent, `TypeError` for a misspelt argument.
+        `InvalidBody` before anything is sent, `TypeError` for a misspelled argument.
 
         https://platform.openai.com/docs/api-reference/responses/create
 

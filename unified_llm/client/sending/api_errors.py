@@ -279,7 +279,7 @@ def unusable(
     an event that is not JSON. `raw` is what to show of it. `again` says that the next answer may be whole; without it
     the server would send the same. None leaves that to the class of the error.
     """
-    # Cut after redaction: half a key would not be recognised.
+    # Cut after redaction: half a key would not be recognized.
     text = raw if isinstance(raw, str) else raw[:_LONGEST].decode("utf-8", "replace")
     text = upstream.hide(text[:_LONGEST])[:_SHOWN]
     message = upstream.hide(why)

@@ -34,7 +34,7 @@ _FORMAT = frozenset(("/text", "/text/format", "/text/format/type", "/text/format
 def choose(found: Format, upstream: Any, tools: Any = None) -> str:
     """The first strategy that this upstream's protocol and model can do, beside the `tools` of the request.
 
-    The dry run says what the protocol cannot; what a model cannot is known from the catalogue, where it says so.
+    The dry run says what the protocol cannot; what a model cannot is known from the catalog, where it says so.
     """
     known = _known(upstream)
     asked = {"model": upstream.model or "model", "input": ""}

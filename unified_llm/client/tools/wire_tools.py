@@ -84,7 +84,7 @@ def tools_from(tool: Node, path: Keys) -> list[Node]:
     best = min(readings, key=lambda each: len(_left(*each)), default=None)
     if best is not None:
         left = _left(*best)
-        _refuse_misspelt(tool, left, path)
+        _refuse_misspelled(tool, left, path)
         for node in best[1]:
             _checked(node, path)
         return _joined(best[1], [nodes for protocol, nodes in readings if len(_left(protocol, nodes)) == len(left)])
@@ -279,7 +279,7 @@ def _checked(node: Node, path: Keys) -> Node:
     return node
 
 
-def _refuse_misspelt(tool: Node, keys: Collection[str] | None, path: Keys) -> None:
+def _refuse_misspelled(tool: Node, keys: Collection[str] | None, path: Keys) -> None:
     """Refuse the first of the keys (None: any key) that looks like a field which is not there, in the tool or below."""
     surfaces = _surfaces(loaded()).values()
     natives = {name for each in surfaces for name in each.natives}
@@ -307,7 +307,7 @@ def _refuse(tool: Node, path: Keys) -> NoReturn:
             f"unknown tool type {kind!r}{hint} type that one provider alone has goes into extra_body={{'tools': []}}"
         )
         raise InvalidBody(pointer((*path, "type")), reason)
-    _refuse_misspelt(tool, None, path)
+    _refuse_misspelled(tool, None, path)
     if type(kind) is str and kind in TOOL_TYPES:
         _checked(tool, path)
     shape = "{'type': 'function', 'name': ..., 'parameters': {...}}"

@@ -15,14 +15,14 @@ from urllib.parse import unquote
 from ...engine.adapter import Adapter, Route
 from ...engine.registry import adapter, adapters, protocols
 
-__all__ = ["Match", "own_headers", "recognise", "route_of", "surface_of"]
+__all__ = ["Match", "own_headers", "recognize", "route_of", "surface_of"]
 
 _FIELD = re.compile(r"\{(\w+)\}")
 _VERSION = r"^(?:.*?/v\d+(?:alpha|beta)?\d*/|/?)"
 
 
 class Match(NamedTuple):
-    """A recognised route: whose it is, its kind, what stands for its names, and its path below the protocol's root."""
+    """A recognized route: whose it is, its kind, what stands for its names, and its path below the protocol's root."""
 
     protocol: str
     route: Route
@@ -36,19 +36,19 @@ class Match(NamedTuple):
         return isinstance(body, dict) and body.get("stream") is True
 
 
-def recognise(method: str, path: str, headers: Mapping[str, str], surface: str | None = None) -> Match | None:
+def recognize(method: str, path: str, headers: Mapping[str, str], surface: str | None = None) -> Match | None:
     """The route that is asked for, None where no surface has it. `surface` (a protocol) leaves no choice.
 
     `path` is quoted as it was sent; `names` of the route that is found are not.
 
-    >>> found = recognise("POST", "/gateway/v1/chat/completions", {})
+    >>> found = recognize("POST", "/gateway/v1/chat/completions", {})
     >>> found.protocol, found.route.kind, found.path
     ('openai-chat', 'request', 'chat/completions')
     """
     if surface is not None:
-        return _recognised(method.upper(), path, surface, (adapter(surface.partition(":")[0]),), ())
+        return _recognized(method.upper(), path, surface, (adapter(surface.partition(":")[0]),), ())
     known, marks = _known(tuple(protocols()), adapters())
-    return _recognised(method.upper(), path, None, known, tuple(mark for mark in marks if mark in headers))
+    return _recognized(method.upper(), path, None, known, tuple(mark for mark in marks if mark in headers))
 
 
 @lru_cache(8)  # a server asks for each of its requests
@@ -59,7 +59,7 @@ def _known(installed: tuple[str, ...], used: tuple[Adapter, ...]) -> tuple[tuple
 
 
 @lru_cache(1024)  # a client asks for the same few paths again and again
-def _recognised(
+def _recognized(
     method: str, path: str, surface: str | None, wanted: tuple[Adapter, ...], present: tuple[str, ...]
 ) -> Match | None:
     found = []
@@ -85,7 +85,7 @@ def _recognised(
 def surface_of(match: Match, path: str, headers: Mapping[str, str]) -> str:
     """The protocol of a match, in the dialect of its published specification where the client asks for that.
 
-    >>> found = recognise("POST", "/openresponses/v1/responses", {})
+    >>> found = recognize("POST", "/openresponses/v1/responses", {})
     >>> surface_of(found, "/openresponses/v1/responses", {}), surface_of(found, "/v1/responses", {})
     ('openai-responses:open-responses', 'openai-responses')
     """

@@ -1,6 +1,6 @@
 """A client's request in, the client's answer out, whatever the upstream speaks; without I/O.
 
-`Translator.steps` is a generator of the same effects as `wire.steps`, so that one driver does for both. It recognises
+`Translator.steps` is a generator of the same effects as `wire.steps`, so that one driver does for both. It recognizes
 the surface, converts, asks the upstreams, and converts what they say back: a document, a stream piece by piece, or an
 error in the surface's own shape. What was lost is in a header, and goes to a callback.
 """
@@ -48,7 +48,7 @@ from ..upstreams.resolve import upstream as choose
 from ..upstreams.upstream import Upstream
 from .memory_routes import Kept, kept, missing
 from .report_headers import CALLER, ESTIMATE, HOPS, LOSSES, PROTOCOL, UPSTREAM, told
-from .route_matching import Match, own_headers, recognise
+from .route_matching import Match, own_headers, recognize
 from .stream_translation import SurfaceStream
 
 __all__ = ["HOPS", "LOSSES", "PROTOCOL", "UPSTREAM", "Incoming", "Reply", "Translator"]
@@ -168,7 +168,7 @@ class Translator:
 
     def steps(self, incoming: Incoming) -> Generator[Any, Any, Reply]:
         """Answer a request. Raises `APIConnectionError` and `APITimeoutError`; transports have errors of their own."""
-        match = recognise(incoming.method, incoming.path, incoming.headers, self.surface)
+        match = recognize(incoming.method, incoming.path, incoming.headers, self.surface)
         if match is None or match.route.kind in KINDS:  # files are kept by the gateway alone
             surface = self.surface or _likeliest(incoming.headers)
             return self.error_reply(

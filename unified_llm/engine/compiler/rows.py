@@ -1,4 +1,4 @@
-"""A declaration, normalised: frozen rows, and the two trees that the rows make.
+"""A declaration, normalized: frozen rows, and the two trees that the rows make.
 
 A row says that the leaf at a wire path and the leaf at a canonical path are one value. Reading walks the tree of wire
 paths and fills the tree of canonical paths; writing is the same walk with the sides exchanged. Everything else the

@@ -2,7 +2,7 @@
 
 A shape looks like the wire object: `{"id": string("call_id"), "type": "function"}`. From it are derived both
 directions, the place of every leaf, the known keys, what is left over, and what a stream delta belongs to. It is
-normalised and checked when it is declared, and frozen then. Its functions are compiled when they are first used, once
+normalized and checked when it is declared, and frozen then. Its functions are compiled when they are first used, once
 for each declared shape: no document makes another.
 
 Laws (tests/engine): reading and writing back gives the document; what is changed in the canonical node changes in the

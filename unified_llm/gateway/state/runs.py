@@ -20,7 +20,7 @@ from uuid import uuid4
 from ...client.connections.io import AsyncWire
 from ...client.state.response_memory import Turn
 from ...client.transports.memory_routes import kept
-from ...client.transports.route_matching import Match, recognise
+from ...client.transports.route_matching import Match, recognize
 from ...client.transports.stream_translation import SurfaceStream
 from ...client.transports.translator import Incoming, Translator
 from ...engine.registry import adapter
@@ -215,7 +215,7 @@ class Runs:
         path, headers = run.head.get("path", ""), run.head.get("headers", {})
         with self._recorder.run(path, headers):
             key = Key(run.head.get("key", ""), run.tenant)
-            note(run=run.id, key=key, model=run.head.get("model"), match=recognise("POST", path, headers))
+            note(run=run.id, key=key, model=run.head.get("model"), match=recognize("POST", path, headers))
             writer = self.log.live[run.id]
             await self._write(writer, run, translator, incoming)
             is_whole = writer.status in ("completed", "incomplete")

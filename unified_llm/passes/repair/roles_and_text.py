@@ -158,7 +158,7 @@ def _may_go_before(item: Node) -> bool:
 
 
 def join_neighbours(m: Mending) -> None:
-    """Neighbouring messages of one role become one, part by part."""
+    """Neighboring messages of one role become one, part by part."""
     opening = opens_at(m.items)
     out = m.items[:opening]
     joined: list[Node] | None = None  # the parts of the last message, once another was joined to it

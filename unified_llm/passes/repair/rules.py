@@ -45,7 +45,7 @@ class Rules(NamedTuple):
       model said.
     * `closes`: what the model said last is not taken for the beginning of its answer, which is "told"; where a
       conversation may not even end with it, the user has "asked" to go on.
-    * `alternates`: neighbouring messages of one role are one message.
+    * `alternates`: neighboring messages of one role are one message.
     * `system`: a system message in mid conversation is refused ("user": it is sent as the user's, in a
       `<system-reminder>`), or has its "place" between a user's message and one of the model.
     * `blank`: texts that are refused: "empty" ones, or "blank" ones too.

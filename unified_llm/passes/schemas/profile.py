@@ -56,7 +56,7 @@ class SchemaProfile:
     ref_siblings: other keywords may stand beside `$ref` (those that start with `$` always may).
     recursion: a `$ref` into what contains it is "kept", kept only below an "optional" property, or "unrolled".
     unroll: how often a definition may stand inside itself where it is unrolled.
-    type_case: how types are spelt: "lower", "upper", or "either".
+    type_case: how types are spelled: "lower", "upper", or "either".
     type_lists: `type` may be a list.
     type_required: every schema says its `type`, or is a union or a reference.
     typed_keywords: a keyword must fit the type (no `properties` in a string).

@@ -1,4 +1,4 @@
-"""The bundled catalogue, and one with a model that says everything."""
+"""The bundled catalog, and one with a model that says everything."""
 
 from __future__ import annotations
 
