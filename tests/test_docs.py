@@ -232,7 +232,7 @@ def test_a_stale_table_is_renewed(tmp_path: Path) -> None:
     page.write_text(re.sub(r"(?m)^\| .*\n", "", (DOCS / "protocols" / "openai-chat.md").read_text("utf-8")), "utf-8")
     assert "`system_fingerprint`" not in page.read_text("utf-8")
     renewed = generator().renewed(page)
-    assert "`system_fingerprint`" in renewed and "Chat has no MCP tools" in renewed
+    assert "`system_fingerprint`" in renewed and "openai-chat has no MCP tools" in renewed
 
 
 def test_documents_name_no_machine() -> None:

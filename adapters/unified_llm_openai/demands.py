@@ -114,7 +114,7 @@ def send_nearest(word: str, choice: Any, c: Node, wire: Node, w: Writer, *lists:
         left["mode"] = Fated("approximated", told)
     c["tool_choice"] = Owned(left)
     if choice["type"] == "allowed_tools" and choice.get("mode") is None and word:
-        w.added(wire, "tool_choice", "the default")
+        w.added(wire, "tool_choice", "required; the target's default was written")
 
 
 def with_mode(allowed: Node, w: Writer) -> Node:
@@ -226,7 +226,7 @@ def lacks_raw_text(w: Writer) -> bool:
 def declared_as_function(c: Node, w: Writer) -> Node:
     """The function of one string that a custom tool is declared as; answers call it by its name, and are restored."""
     function = as_function(c, w)
-    c["type"] = Fated("emulated", "declared as a function with one string argument")
+    c["type"] = Fated("emulated", "custom tool sent as a function with one string")
     return function
 
 

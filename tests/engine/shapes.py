@@ -147,7 +147,7 @@ blocks_request = Shape(
     {
         "messages": turns("input", talk),
         "model?": string("model"),
-        "max_tokens?": integer("max_output_tokens").required(16, "the API demands a limit"),
+        "max_tokens?": integer("max_output_tokens").required(16, "max_tokens is required; default written"),
         "limit?": integer("max_output_tokens").alias(),
         "tools?": union("tools", tools).means(TOOLS),
         "choice?": flatten(choice),
@@ -174,7 +174,7 @@ blocks_request = Shape(
     },
     name="blocks request",
     node="request",
-    cannot={"seed": "sampling cannot be repeated"},
+    cannot={"seed": "anthropic-messages has no seed"},
     natives={"fallbacks": "service.tier"},
 )
 usage = Shape({"in?": integer("input_tokens"), "cached?": integer("input_tokens_details.cached_tokens")}, name="usage")

@@ -112,4 +112,4 @@ def test_parts_that_exceed_their_sum_are_cut_and_told() -> None:
     told = {loss.path: loss.detail for loss in done.losses}
     where = "/usage/input_tokens_details/cache_write_tokens"
     assert told[where] == "sent as 2: the parts exceed their sum"
-    assert told["/usage/total_tokens"] == "follows from the other counts"
+    assert told["/usage/total_tokens"] == "omitted; derivable from other counts"

@@ -121,7 +121,7 @@ class Finder(Notes):
         told = self._told(node, keys, fate) if keys else None
         if told is not None:
             if fate == "lost" and not detail and keys[-2:] in PARTS:
-                fate, detail = "approximated", "counted in the sum"
+                fate, detail = "approximated", "included in the total only"
             return [loss_at(self.base + told, capability, fate, detail)]
         plain = self._plain(node, keys) if keys else None
         if plain is not None:
@@ -143,13 +143,13 @@ class Finder(Notes):
             # What was said by that word alone is gone all the same.
             below = [key for key in self._placed_below(id(node)) if key[: len(keys)] == keys and key != keys]
             gone = [key for key in below if at(node, key) is not None and not self._half_said(node, key)]
-            half = detail or "the same word said more"
+            half = detail or "sent in part; the target value is less specific"
             if gone:
                 first = loss_at(self.base + paths[0], capability, "approximated", half)
                 return [first, *(loss for key in gone for loss in self.loss(node, key, fate, detail, capability))]
             fate, detail = "approximated", half
         elif fate == "lost" and not detail and keys[-2:] in PARTS:
-            fate, detail = "approximated", "counted in the sum"
+            fate, detail = "approximated", "included in the total only"
         out = [loss_at(self.base + path, capability, fate, detail) for path in paths]
         return out if keys else out + self._left_with(node, bool(found), fate, detail)
 

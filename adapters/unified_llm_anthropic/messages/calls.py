@@ -329,7 +329,7 @@ def write_fallback(c: Node, w: Writer) -> Node:
     return wire
 
 
-blocks.cannot("item_reference", "Messages keeps no items")
+blocks.cannot("item_reference", "anthropic-messages has no stored items")
 blocks.cannot("image_generation_call file_search_call maps_call retrieval_call processing_call", "no such tool here")
 blocks.cannot("file_search_result maps_result retrieval_result processing_result", "no such tool here")
 blocks.cannot("computer_call computer_call_output local_shell_call local_shell_call_output", "no call of that shape")

@@ -388,7 +388,7 @@ def write_tool_reference(c: Node, w: Writer) -> Node | None:
     return move_cache_out(c, {"type": "tool_reference", "tool_name": c.pop("name")}, w)
 
 
-parts.cannot("input_audio output_audio", "Messages takes no audio")
+parts.cannot("input_audio output_audio", "anthropic-messages has no audio input")
 parts.cannot("encrypted_content", "only its own provider can read it")
-parts.cannot("input_video output_video", "Messages takes no video")
+parts.cannot("input_video output_video", "anthropic-messages has no video input")
 answer_parts.cannot("output_image output_audio output_video output_file", "an assistant message holds text alone")

@@ -160,7 +160,7 @@ def _write_limit(c: Node, wire: Node, w: Writer) -> None:
     if wanted is not None:
         wire["max_tokens"] = wanted
         if type(c.get("max_output_tokens")) is not Fated:
-            w.added(wire, "max_tokens", "the API demands a limit")
+            w.added(wire, "max_tokens", "max_tokens is required; default written")
         return
     if own_born(w):
         return
@@ -170,7 +170,7 @@ def _write_limit(c: Node, wire: Node, w: Writer) -> None:
         c.pop("max_output_tokens", None)
         usual = w.dialect.get("max_tokens", DEFAULT_MAX_TOKENS)
         wire["max_tokens"] = usual if most is None else min(usual, most)
-        w.added(wire, "max_tokens", "the API demands a limit")
+        w.added(wire, "max_tokens", "max_tokens is required; default written")
     elif most is not None and type(limit) is int and limit > most:
         wire["max_tokens"] = most
         c["max_output_tokens"] = Fated("approximated", f"{most} is the most of this model")

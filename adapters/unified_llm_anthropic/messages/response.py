@@ -160,7 +160,7 @@ def _settle_call(c: Node, w: Writer) -> Node:
             c[key] = Fated("lost", _NOT_SAID)
     c["type"] = Fated("lost", _NOT_SAID)
     if c.get("call_id") is not None:
-        c["call_id"] = Fated("approximated", "told by the stop reason")
+        c["call_id"] = Fated("approximated", "represented by stop_reason")
     return {}
 
 
@@ -224,7 +224,7 @@ def write_head(c: Node, content: list[Any], output: list[Node], w: Writer) -> No
             for key in keys:
                 place.setdefault(key, None)
     for choice in c.pop("choices", None) or ():
-        w.drop(choice, "one answer to a request")
+        w.drop(choice, "anthropic-messages returns one response")
     return wire
 
 
@@ -258,9 +258,9 @@ def _consume_status(c: Node) -> None:
     if c.get("object") == "response":
         c["object"] = Fated("approximated", "sent as type 'message'")
     if c.get("status") in ("completed", "incomplete", "in_progress", "requires_action", "idle"):
-        c["status"] = Fated("approximated", "told by the stop reason")
+        c["status"] = Fated("approximated", "represented by stop_reason")
     if c.get("incomplete_details"):
-        c["incomplete_details"] = Fated("approximated", "told by the stop reason")
+        c["incomplete_details"] = Fated("approximated", "represented by stop_reason")
     if not c.get("error"):
         c.pop("error", None)
 

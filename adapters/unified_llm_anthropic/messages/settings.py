@@ -165,7 +165,7 @@ def _write_allowed(c: Node, choice: Node, wire: Node, w: Writer) -> Node | None:
                 entry.pop(key, None)
     out: Node = {"type": word}
     if choice.get("mode") is None:
-        w.added(out, "type", "the default")
+        w.added(out, "type", "required; the target's default was written")
     return out
 
 

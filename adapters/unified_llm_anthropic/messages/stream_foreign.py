@@ -91,7 +91,7 @@ class ForeignWriter(FrameWriter):
             return []
         if event.get("choice"):
             # It is unknown whether its item will ever be done.
-            self.w.report(event, (), "lost", "one answer to a request", "output.choices")
+            self.w.report(event, (), "lost", "anthropic-messages returns one response", "output.choices")
             return []
         out = [] if self.begun else self._begin({})
         at = event["output_index"]
@@ -147,9 +147,9 @@ class ForeignWriter(FrameWriter):
         if kind == "response.content_part.done":
             return self._part_done(event, at)
         if kind in _UNHEARD:
-            self.w.report(event, ("delta",), "lost", "answers are text")
+            self.w.report(event, ("delta",), "lost", "anthropic-messages returns text only")
         elif kind == "response.content_part.added" and (event.get("part") or {}).get("id"):
-            self.w.report(event, ("part",), "lost", "answers are text")
+            self.w.report(event, ("part",), "lost", "anthropic-messages returns text only")
         return []
 
     def _open_item(self, item: Node, at: int) -> list[Event]:

@@ -70,7 +70,7 @@ def _part(c: Node, x: Context, own: bool) -> None:
         if type(output) is int and c.get("total_tokens") == total + output:
             x.carried(c, "total_tokens")
             if not own:
-                x.approximated(c, ("total_tokens",), "follows from the other counts")
+                x.approximated(c, ("total_tokens",), "omitted; derivable from other counts")
             del c["total_tokens"]
         for key in _PARTS:
             said = details.get(key)

@@ -27,7 +27,7 @@ __all__ = ["NAMED", "names_of", "place", "read_id", "sealed_part", "write_id"]
 
 Node = dict[str, Any]
 
-NAMED = ("that of its call", "tools.function")
+NAMED = ("copied from the tool call", "tools.function")
 """What is told of a result that was given the name of its call."""
 
 

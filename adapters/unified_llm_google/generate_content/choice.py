@@ -119,9 +119,7 @@ def _has_functions(tools: Any) -> bool:
 def _write_choice(c: Node, w: Writer) -> Node:
     choice = c.get("tool_choice")
     if choice is not None and w.source not in (None, w.protocol) and not _has_functions(w.doc.get("tools")):
-        c["tool_choice"] = Fated(
-            "approximated" if choice == "none" else "lost", "a choice without functions is refused"
-        )
+        c["tool_choice"] = Fated("approximated" if choice == "none" else "lost", "tool_choice requires a function tool")
         return {}
     if type(choice) is str:
         if choice not in FUNCTION_CALLING.writes:
@@ -152,5 +150,5 @@ def _write_choice(c: Node, w: Writer) -> Node:
         mode = "validated"
     wire: Node = {"mode": FUNCTION_CALLING.write(mode), "allowedFunctionNames": names}
     if choice.get("mode") is None:
-        w.added(wire, "mode", "the default")
+        w.added(wire, "mode", "required; the target's default was written")
     return wire

@@ -264,7 +264,7 @@ def _write_blob(c: Node, w: Writer, sound: bool) -> Node | None:
     return _with_modifiers(c, wire, w)
 
 
-parts.cannot("search_result tool_reference encrypted_content", "a part has no form for it")
+parts.cannot("search_result tool_reference encrypted_content", "google-generate-content has no such part")
 
 
 def _with_modifiers(c: Node, wire: Node, w: Writer) -> Node:

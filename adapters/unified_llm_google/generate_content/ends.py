@@ -97,7 +97,7 @@ def write_finish(c: Node, wire: Node, w: Writer) -> None:
             wire["finishReason"] = word
         elif type(c.get("status")) is str:
             # Still under way, or stopped short in a way this API has no word for: no answer that is finished.
-            c["status"] = Fated("approximated", "said by finishReason")
+            c["status"] = Fated("approximated", "represented by finishReason")
             wire["finishReason"] = "OTHER"
         elif w.form(c, "end") != "absent":
             wire["finishReason"] = w.context.get("ended", "STOP")
@@ -130,14 +130,14 @@ def _from_status(c: Node) -> str | None:
     """The word a status stands for, popped; None for one that has not ended, or says nothing known."""
     status = c.get("status")
     if status in _STATUS:
-        c["status"] = Fated("approximated", "said by finishReason")
+        c["status"] = Fated("approximated", "represented by finishReason")
         return _STATUS[status]
     if status == "incomplete":
         details = c.get("incomplete_details")
         reason = details.get("reason") if type(details) is dict else None
         if reason in _INCOMPLETE:
-            take(c, "incomplete_details")["reason"] = Fated("approximated", "said by finishReason")
-        c["status"] = Fated("approximated", "said by finishReason")
+            take(c, "incomplete_details")["reason"] = Fated("approximated", "represented by finishReason")
+        c["status"] = Fated("approximated", "represented by finishReason")
         return _INCOMPLETE.get(reason, "OTHER") if type(reason) is str else "OTHER"
     return None
 

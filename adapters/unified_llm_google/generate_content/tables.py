@@ -287,19 +287,19 @@ NATIVES = {
     ),
 }
 
-_STATELESS = "generateContent keeps no conversation: the whole history is sent every time"
-_ITEMS = "a part has no form for it"
+_STATELESS = "google-generate-content has no server-side state; send the full history"
+_ITEMS = "google-generate-content has no such part"
 REFUSES = {
     **dict.fromkeys(("previous_response_id", "conversation", "prompt", "item_reference"), _STATELESS),
-    **dict.fromkeys(("background", "container"), "generateContent answers in one go"),
+    **dict.fromkeys(("background", "container"), "google-generate-content has no background mode"),
     **dict.fromkeys(
         ("truncation", "context_management", "compaction", "compaction_trigger"),
-        "generateContent never edits the context",
+        "google-generate-content has no context management",
     ),
-    "parallel_tool_calls": "parallel calls cannot be forbidden",
-    "max_tool_calls": "calls cannot be counted",
-    "logit_bias": "the likelihood of single tokens cannot be changed",
-    "prediction": "predicted output is not taken",
+    "parallel_tool_calls": "google-generate-content cannot disable parallel tool calls",
+    "max_tool_calls": "google-generate-content cannot limit tool calls",
+    "logit_bias": "google-generate-content has no logit bias",
+    "prediction": "google-generate-content has no predicted output",
     **dict.fromkeys(
         """computer_call computer_call_output shell_call shell_call_output local_shell_call
         local_shell_call_output apply_patch_call apply_patch_call_output retrieval_call retrieval_result""".split(),

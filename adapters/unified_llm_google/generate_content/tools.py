@@ -226,7 +226,7 @@ def _write_custom(c: Node, w: Writer) -> Node | None:
         wire["parameters"] = to_dialect(schema, [])
     else:
         wire["parametersJsonSchema"] = schema
-    c["type"] = Fated("emulated", "declared as a function with one string argument")
+    c["type"] = Fated("emulated", "custom tool sent as a function with one string")
     return wire
 
 

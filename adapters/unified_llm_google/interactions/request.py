@@ -62,7 +62,7 @@ def _keep_nothing(wire: Node, w: Writer) -> None:
     if not kept and not any(wire.get(key) for key in ("background", "agent", "previous_interaction_id")):
         if "store" not in wire:
             wire["store"] = False
-            w.added(wire, "store", "the default differs")
+            w.added(wire, "store", "written because the target's default differs")
 
 
 def _choose(c: Node, w: Writer) -> None:

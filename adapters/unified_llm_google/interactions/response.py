@@ -246,7 +246,7 @@ def write_response(c: Node, w: Writer) -> Node:
         del c["instructions"]
     if type(c.get("choices")) is list:
         for choice in c["choices"]:
-            w.drop(choice, "Interactions gives one answer")
+            w.drop(choice, "google-interactions returns one response")
         del c["choices"]
     write_settings(c, wire, w, RESPONSE)
     if echo:

@@ -131,7 +131,7 @@ def _write_generation(c: Node, wire: Node, w: Writer) -> None:
         if _has_functions(w.doc) or w.form(c, "tool_choice") == "bare":
             write_choice(c, config)
         elif c["tool_choice"] is not None:
-            c["tool_choice"] = Fated("lost", "a choice without functions is refused")
+            c["tool_choice"] = Fated("lost", "tool_choice requires a function tool")
     audio = own(c, "audio")
     if audio is not None:
         _write_speech(c, audio, config, w)

@@ -191,7 +191,7 @@ class StreamWriter(Ends):
             return []
         if event.get("choice"):
             # It is unknown whether its item will ever be done.
-            self.w.report(event, (), "lost", "Interactions gives one answer", "output.choices")
+            self.w.report(event, (), "lost", "google-interactions returns one response", "output.choices")
             return []
         if self.own:
             return self._item(kind, event, frame)

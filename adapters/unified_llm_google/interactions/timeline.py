@@ -218,7 +218,7 @@ def write_steps(items: list[Node], w: Writer, bare: bool = False) -> list[Any]:
         elif kind == "reasoning":
             out += write_thought(item, w)
         elif foreign and kind in HOSTED and w.facing == "provider" and w.source not in KIN and not w.form(item, "home"):
-            w.drop(item, "done by another provider's tools")
+            w.drop(item, "executed by another provider")
         else:
             called = kind in ("function_call", "custom_tool_call")
             if "extra" in item and w.form(item, "unsigned"):

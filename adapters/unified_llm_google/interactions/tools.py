@@ -32,7 +32,7 @@ tools.same("retrieval", "retrieval_types")
 @tools.write("custom")
 def write_custom(c: Node, w: Writer) -> Node:
     wire = {"type": "function", **as_function(c, w)}
-    c["type"] = Fated("emulated", "declared as a function with one string argument")
+    c["type"] = Fated("emulated", "custom tool sent as a function with one string")
     return wire
 
 

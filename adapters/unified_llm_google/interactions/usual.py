@@ -29,7 +29,7 @@ _SPEAKERS = {"user_input": ("user", "input_text"), "model_output": ("assistant",
 _STEPS = {"user": "user_input", "assistant": "model_output"}
 UNSIGNED: Node = {"type": "thought", "signature": PLACEHOLDER}
 """The thought that goes before a call without a signature."""
-UNASKED = ("an unsigned call is refused", "reasoning.signature")
+UNASKED = ("placeholder; unsigned calls are rejected", "reasoning.signature")
 """What is told of it."""
 # What is noted of a call before which it stood.
 _MARKED = {"form": {"unsigned": True}}

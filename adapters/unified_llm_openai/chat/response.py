@@ -212,10 +212,10 @@ def consume_status(c: Node, w: Writer) -> None:
     status = c.get("status")
     if status in _SAID:
         del c["status"]
-        w.report(w.doc, ("status",), "approximated", "said by finish_reason")
+        w.report(w.doc, ("status",), "approximated", "represented by finish_reason")
     if status == "cancelled" and not c.get("finish"):
         del c["status"]
-        w.report(w.doc, ("status",), "approximated", "said by finish_reason")
+        w.report(w.doc, ("status",), "approximated", "represented by finish_reason")
         c["finish"] = {"reason": "cancelled"}
     if not c.get("finish") and (status == "incomplete" or reason):
         c["finish"] = {
@@ -267,7 +267,7 @@ def _add_missing(wire: Node, w: Writer) -> None:
     if wire.get("created") is None:
         asked = w.exchange.created_at if w.exchange is not None else None
         wire["created"] = 0 if asked is None else asked
-        w.added(wire, "created", "the source does not say when")
+        w.added(wire, "created", "no timestamp in the source")
     if wire.get("model") is None:
         wire["model"] = w.model or (w.exchange.model if w.exchange is not None else None) or ""
         w.added(wire, "model")
@@ -287,7 +287,7 @@ def _write_choice(output: list[Node], word: Any, index: Any, w: Writer) -> Any:
     kept = ((first or {}).get("extra") or {}).get(w.protocol, {}).get("turn") or {}
     wire: Node = {"index": index, "message": message}
     if not output:
-        w.added(wire, "message", "every choice has one")
+        w.added(wire, "message", "required in each choice; empty message written")
     if "index" in kept or (first is not None and w.form(first, "place") == "absent"):
         del wire["index"]
     marker = w.form(first, "finish") if first is not None else None
@@ -303,7 +303,7 @@ def _write_choice(output: list[Node], word: Any, index: Any, w: Writer) -> Any:
     if logprobs and not chat_born:
         logprobs = {"content": None, "refusal": None, **logprobs}
     if w.context.pop("made finish", False):
-        w.added(wire, "finish_reason", "drawn from what the answer holds")
+        w.added(wire, "finish_reason", "derived from the response content")
     if logprobs or not chat_born or unsaid:
         wire["logprobs"] = logprobs if logprobs or unsaid == "empty" else None
     if chat_born and first is not None:

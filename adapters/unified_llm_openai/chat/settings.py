@@ -313,7 +313,7 @@ def _write_format(c: Node, wire: Node, w: Writer) -> None:
         return
     out: Node = {"type": own.pop("type", "text")}
     if "type" not in w.doc["text"]["format"]:
-        w.added(out, "type", "the default")
+        w.added(out, "type", "required; the target's default was written")
     if out["type"] == "json_schema":
         schema = {key: own.pop(key) for key in _FORMAT_KEYS if key in own}
         kept = (((c.get("extra") or {}).get("openai-chat") or {}).get("rest") or {}).get("response_format") or {}

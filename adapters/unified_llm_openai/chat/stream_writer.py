@@ -224,7 +224,7 @@ class ChatWriter:
         data = {**(self.head or {}), "choices": [wire]}
         if self.untimed:
             self.untimed = False
-            self.w.added(data, "created", "the source does not say when")
+            self.w.added(data, "created", "no timestamp in the source")
         return {"event": None, "data": data}
 
     def _write(self, event: Event) -> list[Event]:
@@ -277,7 +277,7 @@ class ChatWriter:
             out.append(self._chunk(index, {}, word))
             out[-1]["data"]["choices"][0].update(choice.beside)
             if index in self.made:
-                self.w.added(out[-1]["data"]["choices"][0], "finish_reason", "drawn from what the answer holds")
+                self.w.added(out[-1]["data"]["choices"][0], "finish_reason", "derived from the response content")
             if not index:
                 out[-1]["data"].update(self.beside)
             native = self.w.context.pop(f"native finish {index}", None)

@@ -218,26 +218,29 @@ NATIVES = {
     "cost": "usage.detail",
 }
 
-_STATELESS = "Chat keeps no conversation: the whole history is sent every time"
-_ITEMS = "a chat message has no form for it"
+_STATELESS = "openai-chat has no server-side state; send the full history"
+_ITEMS = "openai-chat has no such part"
 # Canonical fields and item types without a form here, with what people are told.
 REFUSES = {
     **dict.fromkeys(("previous_response_id", "conversation", "prompt", "item_reference"), _STATELESS),
-    **dict.fromkeys(("background", "continuation_token", "container"), "Chat answers in one go"),
+    **dict.fromkeys(("background", "continuation_token"), "openai-chat has no background mode"),
+    "container": "openai-chat has no containers",
     **dict.fromkeys(
-        ("truncation", "context_management", "compaction", "compaction_trigger"), "Chat never edits the context"
+        ("truncation", "context_management", "compaction", "compaction_trigger"),
+        "openai-chat has no context management",
     ),
-    "max_tool_calls": "Chat runs no tools itself",
-    "cached_content": "a handle of another provider",
+    "max_tool_calls": "openai-chat executes no tools",
+    "cached_content": "a provider reference of another provider",
     **dict.fromkeys(
         """web_search_call web_search_result web_fetch_call web_fetch_result code_interpreter_call
         code_interpreter_result file_search_call file_search_result image_generation_call maps_call maps_result
         retrieval_call retrieval_result processing_call processing_result computer_call computer_call_output shell_call
         shell_call_output local_shell_call local_shell_call_output apply_patch_call apply_patch_call_output""".split(),
-        "Chat has function and custom tools only",
+        "openai-chat supports only function and custom tools",
     ),
     **dict.fromkeys(
-        "mcp_list_tools mcp_call mcp_result mcp_approval_request mcp_approval_response".split(), "Chat has no MCP tools"
+        "mcp_list_tools mcp_call mcp_result mcp_approval_request mcp_approval_response".split(),
+        "openai-chat has no MCP tools",
     ),
     **dict.fromkeys(
         """additional_tools tool_change configuration_update tool_search_call tool_search_output tool_search_result

@@ -194,12 +194,12 @@ def _write_emulated(c: Node, w: Writer) -> Node:
 tools.cannot(
     """web_fetch url_fetch code_interpreter file_search image_generation maps retrieval computer computer_use_preview
     shell local_shell apply_patch""",
-    "Chat has no hosted tools but web search",
+    "openai-chat supports only the web_search hosted tool",
 )
 tools.cannot(
     "web_search web_search_2025_08_26 web_search_preview web_search_preview_2025_03_11", "one web search at most"
 )
-tools.cannot("mcp", "Chat has no MCP tools")
+tools.cannot("mcp", "openai-chat has no MCP tools")
 tools.cannot("namespace tool_search programmatic_tool_calling", "Chat declares all tools, each on its own")
 
 

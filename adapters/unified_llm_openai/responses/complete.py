@@ -253,7 +253,7 @@ def complete_response(wire: Node, w: Writer, node: Node | None) -> Node:
             continue
         wire[key] = detached(value) if type(value) in (list, dict) else value
         if value is not None and w.exchange is None:
-            w.added(wire, key, "the default")
+            w.added(wire, key, "required; the target's default was written")
     wire.setdefault("incomplete_details", None)
     wire.setdefault("output", [])
     if node is not None:
@@ -273,7 +273,7 @@ def _head(wire: Node, w: Writer) -> None:
         asked = w.exchange.created_at if w.exchange is not None else None
         wire["created_at"] = asked or 0
         if not asked:
-            w.added(wire, "created_at", "the source does not say when")
+            w.added(wire, "created_at", "no timestamp in the source")
     if wire.get("model") is None:
         wire["model"] = w.model or (w.exchange.model if w.exchange is not None else None) or ""
         w.added(wire, "model")

@@ -208,7 +208,7 @@ def write_any_image(c: Node, w: Writer) -> Node | None:
     fit_detail(c, wire, w)
     if wire.get("detail") is None:
         wire["detail"] = "auto"
-        w.added(wire, "detail", "the default")
+        w.added(wire, "detail", "required; the target's default was written")
     return wire
 
 

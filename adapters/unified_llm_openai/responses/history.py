@@ -226,7 +226,7 @@ def write_item(node: Node, w: Writer, *position: Any) -> list[Node]:
     wire = w.node(family, node)
     _in_envelope(w, mark)
     carrier = {"type": "reasoning", "id": made_id("rs", w.seed, *position), "summary": [], "encrypted_content": sealed}
-    w.added(carrier, "id", "carries what its neighbor has no slot for")
+    w.added(carrier, "id", "item added to hold an envelope")
     return [carrier] if wire is None else [*_with_pictures(wire, w, True), carrier]
 
 

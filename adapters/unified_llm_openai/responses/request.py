@@ -90,7 +90,7 @@ def _write(c: Node, w: Writer, path: str) -> Node:
         wire["model"] = w.model
     if not own and path == "responses" and "store" not in wire and w.source not in _KEEPING:
         wire["store"] = False
-        w.added(wire, "store", "the default differs")
+        w.added(wire, "store", "written because the target's default differs")
         reasoning, include = wire.get("reasoning"), wire.get("include") or []
         if type(reasoning) is dict and reasoning.get("effort") != "none" and _ENCRYPTED not in include:
             # Nothing is stored, so what is not sent along is gone with the next turn.

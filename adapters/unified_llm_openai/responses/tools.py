@@ -38,7 +38,7 @@ def write_function(c: Node, w: Writer) -> Node:
     wire.setdefault("parameters", None)
     if wire.get("strict") is None:
         wire["strict"] = False
-        w.added(wire, "strict", "the default differs")
+        w.added(wire, "strict", "written because the target's default differs")
     return wire
 
 

@@ -79,13 +79,13 @@ def complete_usage(wire: Node, w: Writer) -> None:
     usage = wire.get("usage")
     if type(usage) is not dict:
         usage = wire["usage"] = {}
-        w.added(wire, "usage", "unknown")
+        w.added(wire, "usage", "count not in the source; 0 written")
     sums = [usage.get("input_tokens"), usage.get("output_tokens")]
     for key in _SUMS:
         if type(usage.get(key)) is not int:
             known = [each for each in sums if type(each) is int] if key == "total_tokens" else []
             usage[key] = sum(known)
-            w.added(usage, key, "the sum of both" if len(known) == 2 else "unknown")
+            w.added(usage, key, "the sum of both" if len(known) == 2 else "count not in the source; 0 written")
     for key, names in _DETAILS.items():
         details = usage.get(key)
         if type(details) is not dict:
@@ -93,4 +93,4 @@ def complete_usage(wire: Node, w: Writer) -> None:
         for name in names[:2]:
             if type(details.get(name)) is not int:
                 details[name] = 0
-                w.added(details, name, "unknown")
+                w.added(details, name, "count not in the source; 0 written")

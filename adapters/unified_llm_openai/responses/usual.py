@@ -104,7 +104,7 @@ def write_usual_functions(tools: list[Node], w: Writer) -> list[Node] | None:
     for wire in out:
         if wire.get("strict") is None:
             wire["strict"] = False
-            w.added(wire, "strict", "the default differs")
+            w.added(wire, "strict", "written because the target's default differs")
     return out
 
 

@@ -409,7 +409,7 @@ NOTE = "kept in an envelope"
 UNKEPT = "without a secret it does not come back"
 """What is told of a value that travels in an envelope, and of one that is not taken from it again."""
 
-REPEATED = (("name",), "approximated", "its call says it")
+REPEATED = (("name",), "approximated", "omitted; the tool call has the same name")
 """What is told of the name of a result that is left out, since it is that of the call it answers."""
 
 # What may be left without being a loss, and what the name of a result may repeat.

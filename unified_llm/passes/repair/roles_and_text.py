@@ -80,7 +80,7 @@ def leave_out_blanks(m: Mending) -> None:
         if id(item) in gone:
             # Of a node that is called approximated some of it should be seen: nothing is, so each leaf is named.
             for keys in ((), *((key,) for key in item if key not in ("type", "content", "extra", "turn"))):
-                m.tell(item, keys, "approximated", f"{m.rules.blank} messages are refused")
+                m.tell(item, keys, "approximated", f"removed; the target rejects {m.rules.blank} messages")
             for part in item["content"] if type(item["content"]) is list else ():
                 _tell_rest(m, part)
     m.leave_out(gone)
@@ -244,7 +244,7 @@ def mend_end(m: Mending, whole: bool) -> None:
     if m.rules.closes:
         only = all(item.get("type") in ("message", "reasoning") for item in m.items[start:])
         if only and whole and m.asked:
-            m.tell(last, _leaf(last), "approximated", "no answer begins with what was said last", _TURN)
+            m.tell(last, _leaf(last), "approximated", "the target cannot continue an assistant message", _TURN)
             if m.rules.closes == "asked":
                 m.put([*m.items, m.make(_says("user", GO_ON))])
     elif m.rules.trailing:

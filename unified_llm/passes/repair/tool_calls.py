@@ -186,7 +186,7 @@ def _leave_out_strays(m: Mending) -> None:
         return
     for item in pairs.strays:
         twice = item.get("call_id") in answered
-        m.tell(item, (), "lost", "its call has a result already" if twice else "its call is not there")
+        m.tell(item, (), "lost", "its call has a result already" if twice else "removed; no tool call with this id")
     m.leave_out(gone)
 
 
