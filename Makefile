@@ -53,9 +53,10 @@ agents: $(VENV)/.stamp-dev $(AGENTS)/.stamp ## run agent CLIs of npm through the
 lint: $(VENV)/.stamp-dev ## check style with ruff
 	$(VENV)/bin/python -m ruff check --output-format concise . $(ARGS)
 
-types: $(VENV)/.stamp-dev ## check types with mypy --strict, and that pyright knows the type of every public name
+types: $(VENV)/.stamp-dev ## check types with mypy --strict, the examples with pyright too, and that it knows all public types
 	$(VENV)/bin/python -m mypy $(ARGS)
 	PATH="$(abspath $(VENV))/bin:$$PATH" $(VENV)/bin/python -m pyright --verifytypes unified_llm --ignoreexternal
+	$(VENV)/bin/python -m pyright --pythonpath $(VENV)/bin/python
 
 bench: $(BENCH)/.stamp $(SDKS)/.stamp ## measure against peers, in environments of their own; prints ratios
 	$(BENCH)/bin/python benchmarks/run.py --sdks $(SDKS)/bin/python $(ARGS)

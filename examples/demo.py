@@ -26,7 +26,7 @@ sys.path[:0] = [str(HERE), str(HERE / "swap_providers")]
 from travel import QUESTION  # noqa: E402
 from watching import Run, Surface  # noqa: E402
 
-console = Console(highlight=False, **({} if sys.stdout.isatty() else {"width": 100}))
+console = Console(highlight=False, width=None if sys.stdout.isatty() else 100)
 
 PROTOCOLS = {
     "openai-chat": "Chat",

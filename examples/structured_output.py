@@ -21,7 +21,8 @@ class Recipe(BaseModel):
 
 
 def main(models: list[str]) -> None:
-    asked = [(model, None) for model in models] or [("local/echo", protocol) for protocol in ul.protocols()]
+    asked: list[tuple[str, str | None]] = [(model, None) for model in models]
+    asked = asked or [("local/echo", protocol) for protocol in ul.protocols()]
     with ul.Client() as client:
         for model, protocol in asked:
             for strategy in ("auto", "tool"):

@@ -234,7 +234,8 @@ class TalkReader:
     """`open`, then `more` text or a whole `step`, then `close`, which says the end."""
 
     def __init__(self, reader: Reader) -> None:
-        self.r, self.response, self.output = reader, {}, list[Node]()
+        self.r, self.output = reader, list[Node]()
+        self.response: Node = {}
         self.said: list[str] | None = None  # of the text that is open
         self.state = "idle"
 
@@ -361,7 +362,8 @@ class TalkWriter:
         if type(step) is not dict or step.get("step") != "say":
             return [] if step is None else [{"is": "step", "what": step}]
         # Deltas are only a preview: the finished item is the truth, and may come without any.
-        content, told = item.get("content") or "", self.told
+        content: Any = item.get("content") or ""
+        told = self.told
         words = content if type(content) is str else "".join(part.get("text") or "" for part in content)
         self.told = ""
         return [{"is": "more", "text": words.removeprefix(told)}] if words != told else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import httpx2
 
@@ -18,7 +19,7 @@ TOOL = {
 }
 
 
-def request(messages: list[dict]) -> dict:
+def request(messages: list[dict[str, Any]]) -> dict[str, Any]:
     """The request this agent sends."""
     return {"model": "any-model", "temperature": 0.5, "messages": messages, "tools": [TOOL]}
 
@@ -29,14 +30,14 @@ def get_weather(city: str) -> str:
 
 def ask(question: str, client: httpx2.Client) -> str:
     """Talk to the model until it answers in words."""
-    messages: list[dict] = [{"role": "user", "content": question}]
+    messages: list[dict[str, Any]] = [{"role": "user", "content": question}]
     while True:
         answer = client.post(URL, json=request(messages), headers={"authorization": "Bearer key"})
         answer.raise_for_status()
         message = answer.json()["choices"][0]["message"]
         messages.append(message)
         if not message.get("tool_calls"):
-            return message["content"]
+            return str(message["content"])
         for call in message["tool_calls"]:
             result = get_weather(**json.loads(call["function"]["arguments"]))
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": result})

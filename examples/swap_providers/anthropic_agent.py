@@ -9,19 +9,20 @@ import sys
 from collections.abc import Iterator
 
 import anthropic
+from anthropic.types import MessageParam, ToolParam, ToolResultBlockParam
 from travel import FUNCTIONS, INSTRUCTIONS, PARAMETERS, call, question, show, shown
 
 import unified_llm as ul
 
-TOOLS = [
-    {"name": name, "description": function.__doc__, "input_schema": PARAMETERS[name]}
+TOOLS: list[ToolParam] = [
+    {"name": name, "description": function.__doc__ or "", "input_schema": PARAMETERS[name]}
     for name, function in FUNCTIONS.items()
 ]
 
 
 def messages(client: anthropic.Anthropic, text: str) -> Iterator[tuple[str, str]]:
     """What the agent thinks, says, calls and gets, as it happens."""
-    history: list = [{"role": "user", "content": text}]
+    history: list[MessageParam] = [{"role": "user", "content": text}]
     while True:
         with client.messages.stream(
             model="claude-opus-5",
@@ -38,7 +39,7 @@ def messages(client: anthropic.Anthropic, text: str) -> Iterator[tuple[str, str]
                     yield "says", event.text
             answer = stream.get_final_message()
         history.append({"role": "assistant", "content": answer.content})
-        results = []
+        results: list[ToolResultBlockParam] = []
         for block in answer.content:
             if block.type == "tool_use":
                 yield "calls", shown(block.name, block.input)

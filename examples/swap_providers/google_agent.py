@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from google import genai
 from google.genai import types
@@ -15,55 +16,69 @@ from travel import FUNCTIONS, INSTRUCTIONS, PARAMETERS, call, question, show, sh
 
 import unified_llm as ul
 
-TOOLS = [
-    {"name": name, "description": function.__doc__, "parameters_json_schema": PARAMETERS[name]}
-    for name, function in FUNCTIONS.items()
-]
+FUNCTION_TOOLS = types.Tool(
+    function_declarations=[
+        types.FunctionDeclaration(name=name, description=function.__doc__, parameters_json_schema=PARAMETERS[name])
+        for name, function in FUNCTIONS.items()
+    ]
+)
+STEP_TOOLS: list[Any] = [{"type": "function", "name": name, "parameters": PARAMETERS[name]} for name in FUNCTIONS]
 
 
 def contents(client: genai.Client, text: str) -> Iterator[tuple[str, str]]:
     """The agent over generateContent: what it thinks, says, calls and gets, as it happens."""
-    history: list = [types.UserContent(text)]
+    history: list[types.ContentUnion] = [types.UserContent(text)]
     config = types.GenerateContentConfig(
         system_instruction=INSTRUCTIONS,
-        tools=[{"function_declarations": TOOLS}],
-        thinking_config={"include_thoughts": True, "thinking_level": "low"},
-        safety_settings=[{"category": "HARM_CATEGORY_HARASSMENT", "threshold": "BLOCK_ONLY_HIGH"}],
-        automatic_function_calling={"disable": True},
+        tools=[FUNCTION_TOOLS],
+        thinking_config=types.ThinkingConfig(include_thoughts=True, thinking_level=types.ThinkingLevel.LOW),
+        safety_settings=[
+            types.SafetySetting(
+                category=types.HarmCategory.HARM_CATEGORY_HARASSMENT,
+                threshold=types.HarmBlockThreshold.BLOCK_ONLY_HIGH,
+            )
+        ],
+        automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
     )
     while True:
-        said: list = []
+        said: list[types.Part] = []
         for chunk in client.models.generate_content_stream(model="gemini-3-pro", contents=history, config=config):
             for part in chunk.parts or ():
                 said.append(part)
                 if part.text:
                     yield "thinks" if part.thought else "says", part.text
         history.append(types.ModelContent(said))
-        results = []
+        results: list[types.Part] = []
         for asked in [part.function_call for part in said if part.function_call]:
-            yield "calls", shown(asked.name, asked.args)
-            yield "gets", (result := call(asked.name, asked.args))
-            response = types.FunctionResponse(id=asked.id, name=asked.name, response={"output": result})
+            name, arguments = asked.name or "", asked.args or {}
+            yield "calls", shown(name, arguments)
+            yield "gets", (result := call(name, arguments))
+            response = types.FunctionResponse(id=asked.id, name=name, response={"output": result})
             results.append(types.Part(function_response=response))
         if not results:
             return
         history.append(types.Content(role="user", parts=results))
 
 
+def turn(client: genai.Client, history: list[Any]) -> Iterable[Any]:
+    """The events of one answer over Interactions."""
+    return client.interactions.create(
+        model="gemini-3-pro",
+        system_instruction=INSTRUCTIONS,
+        input=history,
+        tools=STEP_TOOLS,
+        generation_config={"thinking_level": "low", "thinking_summaries": "auto"},
+        store=False,
+        stream=True,
+    )
+
+
 def interactions(client: genai.Client, text: str) -> Iterator[tuple[str, str]]:
     """The same over Interactions."""
-    history: list = [{"type": "user_input", "content": [{"type": "text", "text": text}]}]
+    history: list[Any] = [{"type": "user_input", "content": [{"type": "text", "text": text}]}]
     while True:
-        steps: dict[int, dict] = {}
-        for event in client.interactions.create(
-            model="gemini-3-pro",
-            system_instruction=INSTRUCTIONS,
-            input=history,
-            tools=[{"type": "function", "name": t["name"], "parameters": t["parameters_json_schema"]} for t in TOOLS],
-            generation_config={"thinking_level": "low", "thinking_summaries": "auto"},
-            store=False,
-            stream=True,
-        ):
+        steps: dict[int, dict[str, Any]] = {}
+        for event in turn(client, history):
             if event.event_type == "step.start":
                 steps[event.index] = event.step.model_dump(exclude_none=True)
             elif event.event_type == "step.delta":

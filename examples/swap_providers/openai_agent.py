@@ -8,34 +8,52 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import openai
+from openai.types.chat import ChatCompletionFunctionToolParam, ChatCompletionMessageParam
+from openai.types.responses import FunctionToolParam
 from travel import FUNCTIONS, INSTRUCTIONS, PARAMETERS, call, question, show, shown
 
 import unified_llm as ul
 
-TOOLS = [
-    {"name": name, "description": function.__doc__, "parameters": PARAMETERS[name], "strict": False}
+TOOLS: list[FunctionToolParam] = [
+    {
+        "type": "function",
+        "name": name,
+        "description": function.__doc__,
+        "parameters": PARAMETERS[name],
+        "strict": False,
+    }
+    for name, function in FUNCTIONS.items()
+]
+CHAT_TOOLS: list[ChatCompletionFunctionToolParam] = [
+    {
+        "type": "function",
+        "function": {"name": name, "description": function.__doc__ or "", "parameters": PARAMETERS[name]},
+    }
     for name, function in FUNCTIONS.items()
 ]
 
 
 def responses(client: openai.OpenAI, text: str) -> Iterator[tuple[str, str]]:
     """The agent over the Responses API: what it thinks, says, calls and gets, as it happens."""
-    history: list = [{"role": "user", "content": text}]
+    history: list[Any] = [{"role": "user", "content": text}]
     while True:
         with client.responses.stream(
             model="gpt-5.6",
             instructions=INSTRUCTIONS,
             input=history,
-            tools=[{"type": "function", **tool} for tool in TOOLS],
+            tools=TOOLS,
             reasoning={"effort": "low", "summary": "auto"},
             include=["reasoning.encrypted_content"],
             store=False,
             prompt_cache_key="trips",
         ) as stream:
             for event in stream:
-                if event.type in ("response.reasoning_text.delta", "response.reasoning_summary_text.delta"):
+                if event.type == "response.reasoning_text.delta":
+                    yield "thinks", event.delta
+                elif event.type == "response.reasoning_summary_text.delta":
                     yield "thinks", event.delta
                 elif event.type == "response.output_text.delta":
                     yield "says", event.delta
@@ -53,12 +71,15 @@ def responses(client: openai.OpenAI, text: str) -> Iterator[tuple[str, str]]:
 
 def chat(client: openai.OpenAI, text: str) -> Iterator[tuple[str, str]]:
     """The same over Chat Completions; what is thought comes in the field that other vendors made for it."""
-    messages: list = [{"role": "system", "content": INSTRUCTIONS}, {"role": "user", "content": text}]
+    messages: list[ChatCompletionMessageParam] = [
+        {"role": "system", "content": INSTRUCTIONS},
+        {"role": "user", "content": text},
+    ]
     while True:
         with client.chat.completions.stream(
             model="gpt-5.6",
             messages=messages,
-            tools=[{"type": "function", "function": tool} for tool in TOOLS],
+            tools=CHAT_TOOLS,
             reasoning_effort="low",
             seed=7,
         ) as stream:
@@ -68,15 +89,29 @@ def chat(client: openai.OpenAI, text: str) -> Iterator[tuple[str, str]]:
                 elif event.type == "chunk" and event.chunk.choices:
                     yield "thinks", getattr(event.chunk.choices[0].delta, "reasoning_content", None) or ""
             message = stream.get_final_completion().choices[0].message
-        asked = [(each.id, each.function.name, each.function.arguments) for each in message.tool_calls or ()]
-        calls = [{"id": i, "type": "function", "function": {"name": n, "arguments": a}} for i, n, a in asked]
-        messages.append({"role": "assistant", "content": message.content, **({"tool_calls": calls} if calls else {})})
-        for call_id, name, written in asked:
-            arguments = json.loads(written)
-            yield "calls", shown(name, arguments)
-            yield "gets", (result := call(name, arguments))
-            messages.append({"role": "tool", "tool_call_id": call_id, "content": result})
-        if not asked:
+        calls = message.tool_calls or []
+        messages.append(
+            {
+                "role": "assistant",
+                "content": message.content,
+                "tool_calls": [
+                    {
+                        "id": each.id,
+                        "type": "function",
+                        "function": {"name": each.function.name, "arguments": each.function.arguments},
+                    }
+                    for each in calls
+                ],
+            }
+            if calls
+            else {"role": "assistant", "content": message.content}
+        )
+        for each in calls:
+            arguments = json.loads(each.function.arguments)
+            yield "calls", shown(each.function.name, arguments)
+            yield "gets", (result := call(each.function.name, arguments))
+            messages.append({"role": "tool", "tool_call_id": each.id, "content": result})
+        if not calls:
             return
 
 

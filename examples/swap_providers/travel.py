@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 INSTRUCTIONS = "You plan trips in Norway. Look things up before you answer."
@@ -31,8 +31,11 @@ def _parameters(*names: str) -> dict[str, Any]:
     return {"type": "object", "properties": {name: {"type": "string"} for name in names}, "required": [*names]}
 
 
-FUNCTIONS = {"get_weather": get_weather, "find_ferry": find_ferry}
-PARAMETERS = {"get_weather": _parameters("city"), "find_ferry": _parameters("origin", "destination")}
+FUNCTIONS: dict[str, Callable[..., str]] = {"get_weather": get_weather, "find_ferry": find_ferry}
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "get_weather": _parameters("city"),
+    "find_ferry": _parameters("origin", "destination"),
+}
 
 
 def question(upstream: str) -> str:

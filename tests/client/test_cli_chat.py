@@ -125,6 +125,16 @@ def test_a_path_is_not_a_command() -> None:
     assert terminal.out.getvalue() == "/etc/hosts is a file\n"
 
 
+def test_files_go_with_the_next_line(tmp_path: Path) -> None:
+    terminal = Terminal()
+    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    assert "[a.png is sent with the next line]" in terminal.type(f"/attach {tmp_path / 'a.png'}")
+    terminal.type("What is this?", "And now?")
+    assert terminal.out.getvalue() == "What is this? [image image/png]\nAnd now?\n"
+    assert "no such file" in terminal.type("/attach /no/such.png")
+    assert "needs the path" in terminal.type("/attach")
+
+
 def test_the_conversation_is_saved(tmp_path: Path) -> None:
     terminal = Terminal()
     terminal.type("Hi.", f"/save {tmp_path / 'c.json'}")

@@ -41,6 +41,18 @@ def test_a_conversation_moves_at_every_turn(capsys: pytest.CaptureFixture[str]) 
     assert {line.split("   [")[1].split(",")[0] for line in lines} == set(ul.protocols())
 
 
+def test_an_agent_moves_to_another_provider_half_way(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = shown("trip_planner.py", capsys)
+    assert lines[:3] == [
+        "[get_weather {'city': 'Bergen'} -> 11 degrees, rain]",
+        "[find_ferry {'origin': 'Bergen', 'destination': 'Stavanger'} -> 08:20 Bergen to Stavanger, 5 h 30 min]",
+        "It rains in Bergen. A ferry to Stavanger leaves at 08:20.",
+    ]
+    growing = [line for line in lines if line.startswith("so far: Plan(")]
+    assert len(growing) > 2 and "stops=[]" in growing[0] and "Stop(" in growing[-1]
+    assert lines[-1].startswith("anthropic-messages, then google-generate-content; ")
+
+
 def test_structured_output_is_the_same_model_by_every_way(capsys: pytest.CaptureFixture[str]) -> None:
     lines = shown("structured_output.py", capsys)
     assert [line.split()[:2] for line in lines] == [

@@ -77,6 +77,9 @@ def values(client: ul.Client) -> list[City]:
     assert_type(one.output_parsed, City | None)
     many = client.responses.parse(text_format=list[City], input="Rome and Paris")
     assert_type(many.output_parsed, list[City] | None)
+    with client.responses.parse(text_format=City, input="Rome", stream=True) as stream:
+        assert_type(stream, ul.ParsedStream[City])
+        assert_type(list(stream.snapshots), list[City])
     return [*([one.output_parsed] if one.output_parsed else []), *(many.output_parsed or [])]
 
 
@@ -114,6 +117,8 @@ async def in_an_event_loop() -> str:
         stream = await client.responses.create(model="claude-opus-4-7", input="Hi", stream=True)
         texts = [text async for text in stream.text_deltas]
         assert_type(texts, list[str])
+        async with await client.responses.parse(input="Rome", text_format=City, stream=True) as parsed:
+            assert_type(parsed, ul.AsyncParsedStream[City])
         one = await client.responses.parse(model="claude-opus-4-7", input="Rome", text_format=City)
         assert_type(one.output_parsed, City | None)
         return (await client.responses.run(model="claude-opus-4-7", input="Hi", tools=[distance])).output_text

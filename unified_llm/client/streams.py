@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, Self
 
 from ..foundation.errors import RemoteProtocolError
 from ..losses import Losses
@@ -141,7 +141,7 @@ class EventStream(_Seen, Generic[T]):
         if hooked is not None:
             call_hook(*hooked)
 
-    def __enter__(self) -> EventStream[T]:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -204,7 +204,7 @@ class AsyncEventStream(_Seen, Generic[T]):
         if hooked is not None:
             await acall_hook(*hooked)
 
-    async def __aenter__(self) -> AsyncEventStream[T]:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:

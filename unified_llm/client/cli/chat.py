@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import IO, Any
 
 from ...foundation.errors import UnifiedLLMError
@@ -24,6 +25,7 @@ COMMANDS = {
     "/losses": "what of the last turn did not get through as it was",
     "/cost": "tokens so far, and what they cost at list prices",
     "/save FILE": "the conversation as canonical items, in JSON",
+    "/attach FILE": "send an image or another file with the next line",
     "/new": "forget the conversation",
     "/quit": "end (so does the end of the input)",
 }
@@ -66,12 +68,14 @@ class Chat:
         self.runs: list[RunResult] = []
         self.failed: Exception | None = None
         self._open: str | None = None
+        self._attached: list[Path] = []
         self._commands: dict[str, Callable[[str], None]] = {
             "/help": self._help,
             "/model": self._model,
             "/losses": self._losses,
             "/cost": self._cost,
             "/save": self._save,
+            "/attach": self._attach,
             "/new": self._new,
         }
 
@@ -95,7 +99,8 @@ class Chat:
         previous = self.runs[-1] if self.runs else None
         tools = {"tools": self.tools} if self.tools else {}
         try:
-            asked: dict[str, Any] = {"model": self.model, "input": text, "previous": previous, **tools, **self.options}
+            given = [text, *self._attached] if self._attached else text
+            asked: dict[str, Any] = {"model": self.model, "input": given, "previous": previous, **tools, **self.options}
             with self.client.responses.run(stream=True, **asked) as stream:
                 for event in stream:
                     self._show(event)
@@ -107,6 +112,7 @@ class Chat:
             self.note(f"{type(error).__name__}: {' '.join(str(error).split())}")
         else:
             self._end()
+            self._attached.clear()
             self.runs.append(run)
             lost = [loss for loss in run.losses if loss.fate == "lost"]
             if lost:
@@ -214,7 +220,16 @@ class Chat:
         else:
             self.note(f"{len(items)} items in {path or 'conversation.json'}")
 
+    def _attach(self, path: str) -> None:
+        file = Path(path).expanduser()
+        if path and file.is_file():
+            self._attached.append(file)
+            self.note(f"{file.name} is sent with the next line")
+        else:
+            self.note(f"{path}: no such file" if path else "/attach needs the path of a file")
+
     def _new(self, _: str) -> None:
+        self._attached.clear()
         self.runs.clear()
         self.note("a new conversation")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from ...passes.keywords import spelled_out
 from ..background import AsyncBackground
-from ..params import Given, ParseGiven, ResumeGiven, RunGiven, meanings
+from ..params import Given, ParseGiven, ResumeGiven, RunGiven, UpstreamLike, meanings
 from ..results import Result, RunResult, T
 from ..retrieval import delete, kept, kept_at, reopened, retrieved
 from ..sending.flows import Turn, ado, adrive
@@ -163,42 +163,47 @@ class AsyncResponses:
     @overload
     async def retrieve(
         self,
-        response: Any,
+        response: str | Result[Any] | AsyncBackground[Any],
         *,
         text_format: type[T],
         stream: Literal[True],
-        upstream: Any = None,
+        upstream: UpstreamLike | None = None,
         name: str | None = None,
     ) -> AsyncParsedStream[T]: ...
     @overload
     async def retrieve(
-        self, response: Any, *, stream: Literal[True], after: Any = None, upstream: Any = None
+        self,
+        response: str | Result[Any] | AsyncBackground[Any],
+        *,
+        stream: Literal[True],
+        after: Any = None,
+        upstream: UpstreamLike | None = None,
     ) -> AsyncEventStream[Any]: ...
     @overload
     async def retrieve(
         self,
-        response: Any,
+        response: str | Result[Any] | AsyncBackground[Any],
         *,
         text_format: type[T],
         stream: Literal[False] = False,
-        upstream: Any = None,
+        upstream: UpstreamLike | None = None,
         name: str | None = None,
     ) -> Result[T]: ...
     @overload
     async def retrieve(
         self,
-        response: Any,
+        response: str | Result[Any] | AsyncBackground[Any],
         *,
         text_format: Any = None,
         stream: Literal[False] = False,
-        upstream: Any = None,
+        upstream: UpstreamLike | None = None,
         name: str | None = None,
     ) -> Result[Any]: ...
     async def retrieve(
         self,
-        response: Any,
+        response: str | Result[Any] | AsyncBackground[Any],
         *,
-        upstream: Any = None,
+        upstream: UpstreamLike | None = None,
         stream: bool = False,
         after: Any = None,
         text_format: Any = None,
@@ -210,12 +215,16 @@ class AsyncResponses:
         opening, parser = await self._client._run(reopened(self._core, response, upstream, after, text_format, name))
         return AsyncEventStream(opening) if parser is None else AsyncParsedStream(opening, parser)
 
-    async def cancel(self, response: Any, *, upstream: Any = None) -> Result:
+    async def cancel(
+        self, response: str | Result[Any] | AsyncBackground[Any], *, upstream: UpstreamLike | None = None
+    ) -> Result:
         """As `Responses.cancel`."""
         where, id_, _ = kept_at(self._core, response, upstream)
         return await self._client._run(kept(self._core, where, "POST", id_, "/cancel"))
 
-    async def delete(self, response: Any, *, upstream: Any = None) -> bool:
+    async def delete(
+        self, response: str | Result[Any] | AsyncBackground[Any], *, upstream: UpstreamLike | None = None
+    ) -> bool:
         """As `Responses.delete`."""
         where, id_, _ = kept_at(self._core, response, upstream)
         return await self._client._run(delete(self._core, where, id_))

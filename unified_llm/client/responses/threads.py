@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from ...passes.keywords import spelled_out
 from ..background import Background
-from ..params import Given, ParseGiven, ResumeGiven, RunGiven, meanings
+from ..params import Given, ParseGiven, ResumeGiven, RunGiven, UpstreamLike, meanings
 from ..results import Result, RunResult, T
 from ..retrieval import delete, kept, kept_at, reopened, retrieved
 from ..sending.flows import Turn, do, drive
@@ -244,42 +244,47 @@ class Responses:
     @overload
     def retrieve(
         self,
-        response: Any,
+        response: str | Result[Any] | Background[Any],
         *,
         text_format: type[T],
         stream: Literal[True],
-        upstream: Any = None,
+        upstream: UpstreamLike | None = None,
         name: str | None = None,
     ) -> ParsedStream[T]: ...
     @overload
     def retrieve(
-        self, response: Any, *, stream: Literal[True], after: Any = None, upstream: Any = None
+        self,
+        response: str | Result[Any] | Background[Any],
+        *,
+        stream: Literal[True],
+        after: Any = None,
+        upstream: UpstreamLike | None = None,
     ) -> EventStream[Any]: ...
     @overload
     def retrieve(
         self,
-        response: Any,
+        response: str | Result[Any] | Background[Any],
         *,
         text_format: type[T],
         stream: Literal[False] = False,
-        upstream: Any = None,
+        upstream: UpstreamLike | None = None,
         name: str | None = None,
     ) -> Result[T]: ...
     @overload
     def retrieve(
         self,
-        response: Any,
+        response: str | Result[Any] | Background[Any],
         *,
         text_format: Any = None,
         stream: Literal[False] = False,
-        upstream: Any = None,
+        upstream: UpstreamLike | None = None,
         name: str | None = None,
     ) -> Result[Any]: ...
     def retrieve(
         self,
-        response: Any,
+        response: str | Result[Any] | Background[Any],
         *,
-        upstream: Any = None,
+        upstream: UpstreamLike | None = None,
         stream: bool = False,
         after: Any = None,
         text_format: Any = None,
@@ -297,12 +302,12 @@ class Responses:
         opening, parser = self._client._run(reopened(self._core, response, upstream, after, text_format, name))
         return EventStream(opening) if parser is None else ParsedStream(opening, parser)
 
-    def cancel(self, response: Any, *, upstream: Any = None) -> Result:
+    def cancel(self, response: str | Result[Any] | Background[Any], *, upstream: UpstreamLike | None = None) -> Result:
         """Have the provider stop working at an answer."""
         where, id_, _ = kept_at(self._core, response, upstream)
         return self._client._run(kept(self._core, where, "POST", id_, "/cancel"))
 
-    def delete(self, response: Any, *, upstream: Any = None) -> bool:
+    def delete(self, response: str | Result[Any] | Background[Any], *, upstream: UpstreamLike | None = None) -> bool:
         """Have the provider forget an answer; whether it says that it has."""
         where, id_, _ = kept_at(self._core, response, upstream)
         return self._client._run(delete(self._core, where, id_))
