@@ -170,7 +170,7 @@ def test_preview_takes_a_model_and_levels() -> None:
     }
     assert len(told) == 2
     code, out, err = run(*arguments, "--on-loss", "*@medium=raise", stdin=json.dumps(REQUEST).encode())
-    assert code == 3 and b"/seed" in out and err.startswith("unified-llm: 1 loss at level raise: /seed (")
+    assert code == 3 and b"/seed" in out and err.startswith("unified-llm: 1 loss at level 'raise': /seed (")
     assert run(*arguments, "--on-loss", "*@high=raise", stdin=json.dumps(REQUEST).encode())[0] == 0
     sse = f"data: {json.dumps({**CHUNK, 'system_fingerprint': 'f'})}\n\ndata: [DONE]\n\n".encode()
     code, out, err = run(*arguments, "--on-loss", "raise", stdin=sse)

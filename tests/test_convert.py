@@ -269,7 +269,8 @@ def test_to_sdk_of_a_vendor_that_validates() -> None:
 
 
 def test_what_is_passed_in_another_form_is_told_how() -> None:
-    with pytest.raises(ul.InvalidBody, match="a string where an object is expected; JSON text is passed as bytes"):
+    text = "openai-chat requires a JSON object, got a string; pass JSON text as bytes"
+    with pytest.raises(ul.InvalidBody, match=text):
         ul.convert('{"messages": []}', source="openai-chat", target="openai-responses")
     with pytest.raises(TypeError, match=r"named by a string, .* not by NoneType"):
         ul.convert({"messages": []}, source=None, target="openai-responses")  # type: ignore[arg-type]

@@ -108,7 +108,7 @@ def test_a_protocol_without_a_list_says_so() -> None:
     mute = Adapter(protocol="mute", title="Mute", url="", kinds={}, streams=Streams(None, None), family="mute")  # type: ignore[arg-type]
     ul.register(mute)
     try:
-        with pytest.raises(ul.CapabilityRefused, match="Mute lists no models"):
+        with pytest.raises(ul.CapabilityRefused, match="Mute has no model-list route"):
             ul.Client(ul.Upstream(protocol="mute", base_url="http://mute")).models.list()
     finally:
         from unified_llm.engine import registry

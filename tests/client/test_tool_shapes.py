@@ -151,7 +151,7 @@ def test_tools_of_an_official_sdk() -> None:
         ([{"function_declaratons": []}], "/tools/0/function_declaratons", "did you mean 'function_declarations'"),
         ([{"functionDeclarations": [{"nam": "f"}]}], "/tools/0/functionDeclarations/0/nam", "did you mean 'name'"),
         ([{"google_serch": {}}], "/tools/0/google_serch", "did you mean 'google_search'"),
-        ([get_weather, get_weather], "/tools/1", "two tools are called 'get_weather'"),
+        ([get_weather, get_weather], "/tools/1", "duplicate tool name 'get_weather'"),
         ([{"type": "function", "name": "f", "parameters": {"x": {1}}}], "/tools/0/parameters/x", ""),
         ([{"type": "function", "name": "f", "parameters": _nested(5000)}], "/tools/0/parameters/a", "nested deeper"),
     ],

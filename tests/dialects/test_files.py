@@ -76,7 +76,7 @@ def test_every_key_has_a_shape_and_a_sentence() -> None:
 
 
 def test_an_unknown_dialect_is_an_error_that_names_those_there_are() -> None:
-    with pytest.raises(ul.UnknownProtocol, match=r"has no dialect 'nowhere'; it has: anthropic, .*deepseek"):
+    with pytest.raises(ul.UnknownProtocol, match=r"unknown dialect 'nowhere' for .*: anthropic, .*deepseek"):
         dialect("openai-chat:nowhere")
     for name in ("../chat/tables", "schema", ""):
         assert name not in Dialects("chat")

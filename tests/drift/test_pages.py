@@ -97,7 +97,7 @@ def test_many_columns_are_numbered() -> None:
         (("matrix", "sampler.*"), "matches no capability; did you mean 'sampling.*'?"),
         (("matrix", "--fate", "losst"), "'losst' is not a fate; choose one of: native"),
         (("matrix", "--to", "carrier-pigeon"), "carrier-pigeon"),
-        (("matrix", "--to", "openai-chat:nowhere"), "no dialect"),
+        (("matrix", "--to", "openai-chat:nowhere"), "unknown dialect"),
         (("matrix", "--to", "anthropic-messages:*"), "has no dialects"),
         (("matrix", "--kind", "letter"), "letter"),
         (("drift", "lock", "nowhere.json"), "--update makes one"),

@@ -177,7 +177,6 @@ def test_what_is_not_an_entry_is_reported_where_it_stands() -> None:
         ("models", {}, "/data", "data is missing"),
         ("models", {"data": {}}, "/data", "data is an object, not a list"),
         ("count_tokens_response", {"input_tokens": 1.5}, "/input_tokens", "is a number, not a whole number"),
-        ("count_tokens_response", [], "", "a list where an object is expected"),
     ],
 )
 def test_a_document_of_another_shape_is_refused_with_path_and_reason(
@@ -186,6 +185,12 @@ def test_a_document_of_another_shape_is_refused_with_path_and_reason(
     with pytest.raises(ul.InvalidBody, match=f"not a document of anthropic-messages: .*{reason}") as caught:
         ul.convert(doc, source=MESSAGES, target=CHAT if kind == "models" else RESPONSES, kind=kind)
     assert caught.value.path == path
+
+
+def test_a_document_that_is_a_list_is_refused() -> None:
+    with pytest.raises(ul.InvalidBody, match="anthropic-messages requires a JSON object, got a list") as caught:
+        ul.convert([], source=MESSAGES, target=RESPONSES, kind="count_tokens_response")
+    assert caught.value.path == ""
 
 
 def test_a_count_that_is_missing_is_reported() -> None:

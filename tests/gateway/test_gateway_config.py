@@ -77,7 +77,7 @@ def test_a_whole_file(tmp_path: Path) -> None:
         ("[upstreams.a]\nmodel = 'openai/x'\nauth = 'google'\nkey_env = 'KEY'", "auth and key_env exclude each other"),
         ("[upstreams.a]\nmodel = 'openai/x'\naudience = 'x'", "audience needs auth"),
         ("[upstreams.a]\nmodle = 'x'", "upstreams.a.modle: unknown field; did you mean 'model'?"),
-        ("[upstreams.a]\nscope = 'x'", "[upstreams.a]: say model ="),
+        ("[upstreams.a]\nscope = 'x'", "[upstreams.a]: set model ="),
         ("[upstreams.a]\nmodel = 'opennai/x'", "[upstreams.a]: "),
         ("[upstreams.'a/b']\nmodel = 'openai/x'", "upstreams.a/b: a name contains only"),
         ("[models]\nfast = []", "models.fast.to: list should have at least 1 item"),

@@ -146,7 +146,7 @@ def test_one_key_is_one_variable() -> None:
     [
         ({"model": "openai/x", "api_base": "os.environ/BASE"}, "api_base: a URL from a variable is not supported"),
         ({"model": "openai/x", "api_base": "not a url"}, "api_base: not a valid URL"),
-        ({"model": "who-makes-this"}, "model: which provider?"),
+        ({"model": "who-makes-this"}, "model: has no provider prefix"),
         ({"model": "openai/*"}, "model: more '*' than in model_name"),
         ({}, "model_name and litellm_params.model are required"),
     ],

@@ -103,7 +103,7 @@ class _Handle(Generic[T]):
             while not self.done:
                 now: float = yield Hook(time.monotonic)
                 if timeout is not None and now - began >= timeout:
-                    told = f"{self.id} is still {self.status} after {timeout:g} s; it goes on, wait again"
+                    told = f"{self.id} is still {self.status} after {timeout:g} s; it continues, call wait() again"
                     raise APITimeoutError(told, error={"type": "timeout", "code": "still_working", "message": told})
                 line.show(self.status, now - began)
                 left = poll if timeout is None else min(poll, max(0.0, began + timeout - now))

@@ -322,7 +322,7 @@ class Core:
     def count_tokens(self, call: Call) -> Steps[TokenCount]:
         """How many tokens a request takes: counted by the provider where it counts, else estimated."""
         upstream = self.upstreams(call)[0]
-        why = f"{split(upstream.protocol)[0].title} counts no tokens"
+        why = f"{split(upstream.protocol)[0].title} has no token-count route; the count is estimated"
         if "count_tokens_request" in split(upstream.protocol)[0].kinds:
             ask, _ = self._asking(call, kind="count_tokens_request")
             try:
@@ -330,8 +330,8 @@ class Core:
                 node = read_answer(answer.value, upstream.protocol, "count_tokens_response")
                 return TokenCount(int(node["input_tokens"]), False, upstream.name)
             except (NotFoundError, InvalidRequestError, KeyError) as error:
-                # A server that speaks the protocol, but not all of it.
-                why = f"{upstream.name} does not count: {error}"
+                # A server may support a part of its protocol only.
+                why = f"token count by {upstream.name} failed, the count is estimated: {error}"
         return TokenCount(estimate(call.body), True, why)
 
 

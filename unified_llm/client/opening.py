@@ -86,5 +86,7 @@ class Opening:
         """The result; raises what the stream ended with where it was cut off."""
         node = self.reader.response
         if node is None:
-            raise self.failure() or self.broken("the stream was not read to its end")
+            raise self.failure() or self.broken(
+                "the stream is not finished; read all events or call get_final_response()"
+            )
         return result_of(node, self.core._made(self.stream, self.call, self.body, node, None))

@@ -48,7 +48,9 @@ def _route(upstream: Upstream, method: str, kinds: tuple[str, ...], id_: str, en
         if route.method == method and route.kind in kinds and "{id}" in path and fits:
             return {"method": method, "path": filled(path, id=id_), "kind": route.kind}
     verb = {"GET": "retrieved", "DELETE": "deleted"}.get(method, "cancelled")
-    raise CapabilityRefused("", "state.store", f"an answer of {adapter.title} is not kept and cannot be {verb}")
+    raise CapabilityRefused(
+        "", "state.store", f"{adapter.title} does not store responses, so a response cannot be {verb}"
+    )
 
 
 def kept(
@@ -121,7 +123,9 @@ def reopen(
     """Take up the stream of an answer that the provider keeps, behind the event that was seen last."""
     adapter = split(upstream.protocol)[0]
     if not adapter.resume:
-        raise CapabilityRefused("", "state.background", f"streams of {adapter.title} cannot be taken up again")
+        raise CapabilityRefused(
+            "", "state.background", f"{adapter.title} cannot resume streams; send the request again"
+        )
     query = {"stream": "true", **({} if after is None else {adapter.resume[0]: after})}
     route = {**_route(upstream, "GET", ("response",), id_), "query": query}
     ask = core._plain("response", route, stream=True)

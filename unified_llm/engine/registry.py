@@ -75,10 +75,9 @@ def dialect(name: str) -> Mapping[str, Any]:
     known = adapter(protocol).dialects
     if wanted not in known:
         meant = _near(wanted, known)
-        raise UnknownProtocol(
-            f"{protocol} has no dialect {wanted!r}; {f'did you mean {meant}? It' if meant else 'it'} has: "
-            f"{', '.join(sorted(known)) or 'none'}"
-        )
+        hint = f"did you mean {meant}? Available" if meant else "available"
+        there = ", ".join(sorted(known)) or "none"
+        raise UnknownProtocol(f"unknown dialect {wanted!r} for {protocol}; {hint}: {there}")
     return known[wanted]
 
 
@@ -137,8 +136,8 @@ def _load(protocol: str) -> Adapter:
         known = protocols()
         meant = _near(protocol, known)
         raise UnknownProtocol(
-            f"no adapter for {protocol!r}; {f'did you mean {meant}? There' if meant else 'there'} are: "
-            f"{', '.join(known) or 'none'}. An adapter is a package with an entry point in the group {GROUP!r}."
+            f"unknown protocol {protocol!r}; {f'did you mean {meant}? Installed' if meant else 'installed'}: "
+            f"{', '.join(known) or 'none'}. Adapters register in the entry-point group {GROUP!r}."
         )
     if len({point.value for point in points}) > 1:
         claims = ", ".join(sorted(point.value for point in points))

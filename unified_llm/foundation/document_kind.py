@@ -57,4 +57,6 @@ def _signs(adapter: Adapter, kind: str) -> tuple[tuple[str, ...], tuple[_Mark, .
 
 
 def _other(key: str, kind: str, name: str) -> InvalidBody:
-    return InvalidBody(pointer((key,)), f"this is a document of kind {name!r}, and was said to be of kind {kind!r}")
+    return InvalidBody(
+        pointer((key,)), f"the body is of kind {name!r}, but kind={kind!r} was passed; pass kind={name!r}"
+    )

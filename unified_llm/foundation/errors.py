@@ -47,7 +47,7 @@ class UnifiedLLMError(Exception):
     ...     convert({"model": "m"}, source="openai-chat", target="openai-responses")
     ... except UnifiedLLMError as error:
     ...     print(type(error).__name__, error)
-    InvalidBody /messages: a list of messages is required
+    InvalidBody /messages: required field is missing or not a list
     """
 
     result: Any = None
@@ -156,7 +156,7 @@ class CapabilityLost(UnifiedLLMError):
         ]
         more = f" and {len(losses) - 5} more" if len(losses) > 5 else ""
         count = f"{len(losses)} {'loss' if len(losses) == 1 else 'losses'}"
-        super().__init__(f"{count} at level raise: {'; '.join(told)}{more}; change on_loss or the target")
+        super().__init__(f"{count} at level 'raise': {'; '.join(told)}{more}; change on_loss or the target")
         self.losses = losses
         self.converted = converted
 

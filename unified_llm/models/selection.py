@@ -212,8 +212,8 @@ def _forced(owner: Provider, model: str, known: CatalogModel | None, wanted: str
             owner, model, known, (Candidate(replace(best, dialect=dialect or best.dialect)),), forced=True
         )
     raise InvalidArgument(
-        f"{owner.id} is not known to serve {protocol}; it serves: {', '.join(owner.protocols) or 'none'}. "
-        "Say base_url too to use it all the same."
+        f"no known {protocol} endpoint for {owner.id}; known: {', '.join(owner.protocols) or 'none'}; "
+        "pass base_url= to use it anyway"
     )
 
 

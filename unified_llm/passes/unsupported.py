@@ -50,7 +50,8 @@ def refuse(node: Node, prompt: list[Node], losses: Losses, writer: Writer, level
     if type(count) is int and count > 1 and not _is_judged(_ANSWERS, levels):
         for loss in losses:
             if loss.capability == _ANSWERS and loss.fate == "lost":
-                raise CapabilityRefused(loss.path, loss.capability, f"{count} answers are asked for: {loss.detail}")
+                reason = f"n={count} is not supported: {loss.detail}; set n=1 or on_loss={{{_ANSWERS!r}: 'ignore'}}"
+                raise CapabilityRefused(loss.path, loss.capability, reason)
     if prompt:
         writer.unfold()
         parts = {id(part) for part in prompt}
@@ -58,7 +59,8 @@ def refuse(node: Node, prompt: list[Node], losses: Losses, writer: Writer, level
         if {id(entry[0]) for entry in gone} == parts:
             writer.raw = gone[:1]
             loss = find()[0]
-            raise CapabilityRefused(loss.path, loss.capability, f"nothing would be left of the prompt: {loss.detail}")
+            reason = f"no part of the last user message can be sent to {writer.protocol}: {loss.detail}"
+            raise CapabilityRefused(loss.path, loss.capability, reason)
 
 
 def _is_judged(capability: str, levels: Levels) -> bool:

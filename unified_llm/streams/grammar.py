@@ -136,7 +136,7 @@ class Grammar:
             class_ = "inside"
         state = RESPONSE.get((self.state, class_))
         if state is None:
-            raise self._error(f"{kind} cannot come when the response is {self.state}")
+            raise self._error(f"event {kind} is not allowed while the response is {self.state}")
         self._check(kind, event)
         self.state = state
         if class_ == "end":
@@ -146,7 +146,7 @@ class Grammar:
             item = ITEM.get((self.items.get(place, "absent"), class_))
             if item is None:
                 was = self.items.get(place, "absent")
-                raise self._error(f"{kind} cannot come when item {place[1]} of choice {place[0]} is {was}")
+                raise self._error(f"event {kind} is not allowed while item {place[1]} of choice {place[0]} is {was}")
             self.items[place] = item
         self._same = (kind, _address(event)) if class_ == "inside" else None
 

@@ -39,7 +39,7 @@ _SAMPLING = ("temperature", "top_p", "top_k")
 def read_request(w: Node, r: Reader) -> Node:
     messages = w.pop("messages", None)
     if type(messages) is not list:
-        raise InvalidBody("/messages", "a list of messages is required")
+        raise InvalidBody("/messages", "required field is missing or not a list")
     node: Node = {}
     r.form(node, "own", True)
     if type(w.get("system")) in (str, type(None)) and "system" in w:

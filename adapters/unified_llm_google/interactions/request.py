@@ -84,14 +84,14 @@ def _check(w: Node, r: Reader) -> None:
     if w.get("model") is None and w.get("agent") is None:
         r.context["misfits"] = [(("model",), _NEITHER)]  # told to those who read strictly
     if w.get("model") is not None and w.get("agent") is not None:
-        raise InvalidBody("/agent", "a model or an agent, not both")
+        raise InvalidBody("/agent", "set model or agent, not both")
     refused: tuple[str, ...] = ("generation_config", "cached_content") if w.get("agent") is not None else ()
     refused = ("agent_config",) if w.get("model") is not None else refused
     for key in refused:
         if w.get(key) is not None:
             raise InvalidBody(f"/{key}", f"not with {'a model' if key == 'agent_config' else 'an agent'}")
     if w.get("background") is True and w.get("store") is False:
-        raise InvalidBody("/store", "what runs in the background is stored")
+        raise InvalidBody("/store", "background=true requires store=true")
     if type(w.get("input", "")) not in (str, list, dict, type(None)):
         raise InvalidBody("/input", "a string, a content, or a list of contents or steps is required")
 

@@ -44,7 +44,7 @@ _TEXTS = frozenset(("input_text", "output_text", "text"))
 def read_request(w: Node, r: Reader) -> Node:
     wires = w.pop("messages", None)
     if type(wires) is not list:
-        raise InvalidBody("/messages", "a list of messages is required")
+        raise InvalidBody("/messages", "required field is missing or not a list")
     node: Node = {}
     node["input"] = _read_messages(wires, r)
     own = read_own_names(w, node, r) if r.dialect else None
@@ -165,7 +165,7 @@ def _read_tool(rest: Node, number: int, r: Reader, open_: _Open) -> Node:
         calls = open_.calls()
         if len(calls) != 1:
             waiting = f"{len(calls)} calls wait for one"
-            raise InvalidBody(f"/messages/{number}/tool_call_id", f"a result without the id of its call, and {waiting}")
+            raise InvalidBody(f"/messages/{number}/tool_call_id", f"tool message has no tool_call_id, and {waiting}")
         item["call_id"] = calls[0]
         r.form(item, "id", "absent" if call_id is False else "null" if call_id is None else "empty")
     else:

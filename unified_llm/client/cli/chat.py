@@ -106,7 +106,7 @@ class Chat:
                     self._show(event)
                 run = stream.get_final_result()
         except KeyboardInterrupt:
-            self.note("stopped; that turn is not kept")
+            self.note("interrupted; turn discarded")
         except (UnifiedLLMError, ValueError, TypeError, OSError) as error:
             self.failed = error
             self.note(f"{type(error).__name__}: {' '.join(str(error).split())}")

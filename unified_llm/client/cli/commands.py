@@ -94,7 +94,7 @@ def chat(
             if typed:
                 talk.note(f"{model}; /help lists the commands")
                 if model == ECHO:
-                    talk.note("it repeats what it is told; /model PROVIDER/MODEL goes on with one that thinks")
+                    talk.note("local/echo is a mock that repeats your text; /model PROVIDER/MODEL selects a real model")
             for line in _lines(typed):
                 if not talk.line(line) or (talk.failed and not typed):
                     break

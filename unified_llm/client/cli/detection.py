@@ -33,7 +33,8 @@ def format_of(body: Any) -> str:
         if (misread := _misread(body, name)) is not None
     ]
     if not found:
-        raise InvalidBody("", f"a request of none of the protocols: {', '.join(sorted(by_preference()))}")
+        known = ", ".join(sorted(by_preference()))
+        raise InvalidBody("", f"cannot detect the protocol of this request; pass --from with one of: {known}")
     return min(found)[3]
 
 

@@ -230,13 +230,21 @@ _UNSENT = (
 )
 
 
+_TIMED_OUT = {
+    "Connect": "timed out connecting",
+    "Read": "timed out reading the response",
+    "Write": "timed out sending the request",
+    "Pool": "timed out waiting for a free pool connection",
+}
+
+
 def unreachable(upstream: Upstream, error: Exception, model: str | None, *, begun: bool = False) -> APIError:
     """The error where no response came, or where one broke off (`begun`)."""
     if isinstance(error, httpx2.TimeoutException):
-        phase = {"Connect": "to connect", "Read": "for more", "Write": "to send", "Pool": "for a free connection"}
-        waited = next((told for sign, told in phase.items() if type(error).__name__.startswith(sign)), "too long")
+        name = type(error).__name__
         kind: type[APIError] = APITimeoutError
-        message, code = f"timed out waiting {waited}", "timeout"
+        message = next((told for sign, told in _TIMED_OUT.items() if name.startswith(sign)), "request timed out")
+        code = "timeout"
         if isinstance(error, DeadlineReached):
             message, code = "timed out", "total_timeout"
     elif isinstance(error, httpx2.DecodingError):
@@ -249,7 +257,11 @@ def unreachable(upstream: Upstream, error: Exception, model: str | None, *, begu
         # Nothing was sent, and nothing will be: the text of such an error quotes what it could not send.
         kind, message, code = APIConnectionError, "the request cannot be sent; check base_url and headers", "unsendable"
     elif begun:
-        kind, message, code = StreamInterruptedError, "the answer broke off", "stream_broken"
+        kind, message, code = (
+            StreamInterruptedError,
+            "connection closed before the response was complete",
+            "stream_broken",
+        )
     else:
         kind, message, code = APIConnectionError, "the connection failed before a response", "connection_failed"
     detail = "" if code == "unsendable" else printable(upstream.hide(str(error)).strip())

@@ -45,7 +45,7 @@ def listed(upstream: Upstream, send: Sending, limit: int | None = None) -> Gener
     able = kin(upstream, "models")
     route = route_of(able.protocol, "models") if able is not None else None
     if able is None or route is None:
-        raise CapabilityRefused("", "metadata", f"{adapter(upstream.protocol).title} lists no models")
+        raise CapabilityRefused("", "metadata", f"{adapter(upstream.protocol).title} has no model-list route")
     paging = adapter(able.protocol).paging
     query: dict[str, Any] = {}
     if paging is not None:
@@ -128,7 +128,8 @@ def page(models: Sequence[Node], surface: Adapter, query: Mapping[str, Any]) -> 
 def _place(ids: list[str], wanted: str, name: str) -> int:
     if wanted not in ids:
         raise InvalidRequestError(
-            f"{name}: there is no model {wanted!r} in the list", error={"type": "invalid_request"}
+            f"{name}={wanted!r} is not a model id of this list; use an id from the previous page",
+            error={"type": "invalid_request"},
         )
     return ids.index(wanted)
 
@@ -142,5 +143,7 @@ def _size(given: Any, paging: Paging) -> int:
     except ValueError:
         size = 0
     if size < 1:
-        raise InvalidRequestError(f"{paging.size} is a number from 1, not {given!r}", error={"type": "invalid_request"})
+        raise InvalidRequestError(
+            f"{paging.size} must be an integer >= 1, got {given!r}", error={"type": "invalid_request"}
+        )
     return min(size, paging.most)

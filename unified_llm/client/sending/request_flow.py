@@ -394,7 +394,11 @@ def _begun(upstream: Upstream, response: Any, head: dict[str, Any]) -> Steps:
             if is_event(adapter, event):
                 return Opened(**head, first=chunks, response=response, rest=rest)
         if failure is None and (chunk is None or size > _NOTHING):
-            why = f"the stream holds no event of {upstream.protocol}" if count else "the stream holds no event"
+            why = (
+                f"the stream ended without an event of {upstream.protocol}"
+                if count
+                else "the stream ended without an event"
+            )
             came = b"".join(chunks)
             failure = unusable(upstream, why, head["model"], raw=came, headers=head["headers"], again=not count)
     yield Effect("close", (response,))

@@ -70,12 +70,16 @@ def as_document(
     if failure is not None and failure.get("code") != "stream_truncated":
         raise failed(upstream, {key: each for key, each in failure.items() if key != "extra"}, None, model)
     if not any(is_event(adapter, each) for each in wires):
-        kind = f"the stream holds no event of {upstream.protocol}" if wires else "the stream holds no event"
+        kind = (
+            f"the stream ended without an event of {upstream.protocol}"
+            if wires
+            else "the stream ended without an event"
+        )
         raise unusable(upstream, kind, model, raw=raw, headers=headers, again=not wires)
     if not why and failure is None:
         try:
             return write(collect(events), upstream.protocol, "response").value
         except (InvalidBody, ProtocolError) as error:
             why = str(error)
-    why = f"the answer broke off: {why or str(failure and failure.get('message'))}"
+    why = f"connection closed before the response was complete: {why or str(failure and failure.get('message'))}"
     raise unusable(upstream, why, model, code=BROKEN, again=True)

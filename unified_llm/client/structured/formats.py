@@ -68,7 +68,7 @@ def format_of(given: Any, name: str | None = None) -> Format:
     """
     if isinstance(given, dict):
         if given.get("type") in _SETTINGS:
-            raise InvalidArgument(f"text_format= is the schema itself, and {given['type']!r} is a setting; {_WANTS}")
+            raise InvalidArgument(f"text_format= must be the schema, not a {given['type']!r} wrapper; {_WANTS}")
         called = name or str(given.get("title") or "answer")
         return Format(_name(called), given, _loads, str(given.get("description") or ""))
     from pydantic import PydanticUserError, TypeAdapter

@@ -197,16 +197,23 @@ class Parser:
             why = _told(error)
             ended = (result.finish.reason if result.finish else None) or result.status
             truncated = ended in ("length", "context_window", "incomplete") or result.status == "incomplete"
-            reason = f"the answer was cut off ({ended})" if truncated else "the answer is not what was asked for"
+            reason = f"structured output is incomplete (finish reason {ended})" if truncated else _MISFIT
             failure = OutputParseError(f"{reason}: {why}", result, text)
             failure.truncated = truncated
             raise failure from error
 
 
+_MISFIT = "structured output does not match text_format"
+
+
 def correction(failure: OutputParseError) -> Node:
     """The message that tells the model what does not fit."""
     why = _told(failure.__cause__)
-    return {"type": "message", "role": "user", "content": f"That does not fit: {why}. Answer again, whole."}
+    return {
+        "type": "message",
+        "role": "user",
+        "content": f"The output does not match the schema: {why}. Return the complete corrected output.",
+    }
 
 
 def parsing(call: Call, parser: Parser, retries: int, create: Callable[[Call], Steps[Result]]) -> Steps[Result]:

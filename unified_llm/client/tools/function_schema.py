@@ -42,7 +42,7 @@ class Signature:
                 self.context = name
                 continue
             if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-                raise TypeError(f"{_name(function)}: *{name} has no name a model could say; take a list instead")
+                raise TypeError(f"{_name(function)}(): *{name} is not supported in a tool; use a list parameter")
             if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
                 self.positional.append(name)
             kind = parameter.kind if parameter.kind in _VARIADIC else inspect.Parameter.KEYWORD_ONLY

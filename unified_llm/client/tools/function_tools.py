@@ -223,7 +223,7 @@ def _made(
     needs_approval: bool = False,
 ) -> Tool:
     if not callable(function):
-        raise TypeError(f"a tool is made of a function, not of {type(function).__name__}")
+        raise TypeError(f"tool() requires a function, got {type(function).__name__}")
     raw = "format" in options or options.get("type") == "custom"
     signature = None if raw else signature_of(function, ToolContext)
     if description is None:
@@ -249,7 +249,7 @@ def tools_of(given: Any) -> tuple[list[Node], dict[str, Tool]]:
         found = _tool(each, path)
         if isinstance(found, Tool):
             if found.name in here:
-                raise InvalidBody(pointer(path), f"two tools are called {found.name!r}")
+                raise InvalidBody(pointer(path), f"duplicate tool name {found.name!r}; tool names must be unique")
             here[found.name] = found
             nodes.append(found.definition())
         else:

@@ -90,7 +90,11 @@ class Limits:
     def check_turns(self, steps: Sequence[Step]) -> None:
         """Raise `ToolLoopLimitError` where there may be no other turn."""
         if len(steps) >= self.max_turns:
-            self._stop("max_turns", f"no answer after {self.max_turns} turns", steps)
+            self._stop(
+                "max_turns",
+                f"no final response after max_turns={self.max_turns}; raise it or continue from error.result",
+                steps,
+            )
 
     def _stop(self, limit: str, reason: str, steps: Sequence[Step]) -> None:
         raise ToolLoopLimitError(reason, RunResult(tuple(steps), "limit"), limit)

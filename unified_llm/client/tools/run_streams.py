@@ -112,7 +112,7 @@ class RunStream(_Run[T]):
         for _ in self._events:
             pass
         if self._result is None:
-            raise RuntimeError("the run was not read to its end")
+            raise RuntimeError("the stream is not finished; read all events or call get_final_result()")
         return self._result
 
     def close(self) -> None:
@@ -189,7 +189,7 @@ class AsyncRunStream(_Run[T]):
         async for _ in self._events:
             pass
         if self._result is None:
-            raise RuntimeError("the run was not read to its end")
+            raise RuntimeError("the stream is not finished; read all events or call get_final_result()")
         return self._result
 
     async def aclose(self) -> None:

@@ -159,7 +159,8 @@ class Translator:
         found = self._chosen.get((place, model))
         if found is None:
             if ref is None and (not model or "/" not in model or "://" in model):
-                raise InvalidArgument(f"which provider? name the model provider/model, not {model!r}")
+                hint = f"use 'provider/{model}' or http_client('provider/model')"
+                raise InvalidArgument(f"model {model!r} has no provider prefix; {hint}")
             name = model if ref is None else f"{ref}/{model}" if model else ref
             found = self._entitled(choose(name, **self._options), name, place, model)
             if len(self._chosen) < 1_000:
@@ -172,7 +173,8 @@ class Translator:
         if match is None or match.route.kind in KINDS:  # files are kept by the gateway alone
             surface = self.surface or _likeliest(incoming.headers)
             return self.error_reply(
-                NotFoundError(f"no surface has the route {incoming.method} {incoming.path}"), surface
+                NotFoundError(f"unsupported route {incoming.method} {incoming.path}; no installed adapter declares it"),
+                surface,
             )
         try:
             body = parse(incoming.content) if incoming.content.strip() else None

@@ -59,7 +59,7 @@ class KeyAuth(httpx2.Auth):
         return f"KeyAuth({self.header!r})"
 
     def __reduce__(self) -> Any:
-        raise TypeError("credentials are not copied into files or other processes")
+        raise TypeError("credentials cannot be pickled; create the Upstream in the other process")
 
     def with_key(self, key: str | Callable[[], str]) -> KeyAuth:
         """The same login with another key."""
@@ -158,7 +158,7 @@ class Watched(httpx2.Auth):
         return f"Watched({type(self._inner).__name__})"
 
     def __reduce__(self) -> Any:
-        raise TypeError("credentials are not copied into files or other processes")
+        raise TypeError("credentials cannot be pickled; create the Upstream in the other process")
 
     def sync_auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response, None]:
         flow = self._inner.sync_auth_flow(request)

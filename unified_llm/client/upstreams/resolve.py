@@ -200,7 +200,7 @@ def _first(owner: Provider, protocol: str | None) -> Endpoint:
         if protocol is None or protocol in (endpoint.protocol, endpoint.target):
             return endpoint
     told = f" in {protocol}" if protocol else ""
-    raise InvalidArgument(f"nothing is known to serve {owner.id}{told}; say protocol= and base_url=")
+    raise InvalidArgument(f"no known endpoint for provider {owner.id}{told}; pass protocol= and base_url=")
 
 
 def _made(
@@ -273,7 +273,7 @@ def from_sdk(*clients: Any, protocol: str | None = None, **changes: Any) -> Upst
     Raises `InvalidArgument` for an object that no installed adapter knows.
     """
     if not clients:
-        raise InvalidArgument("from_sdk needs a client")
+        raise InvalidArgument("from_sdk() requires an SDK client, such as openai.OpenAI()")
     auto, protocol = protocol == AUTO, None if protocol == AUTO else protocol
     for spoken in (split(protocol)[0],) if protocol else map(adapter, by_preference()):
         for root, where in spoken.clients.items():
@@ -322,8 +322,12 @@ def load(path: str | Path) -> dict[str, Upstream]:
     for name, row in said.items():
         unknown = sorted({*row} - _FIELDS)
         if unknown:
-            hint = "; keys stay in the environment: key_env" if "api_key" in unknown or "key" in unknown else ""
-            raise InvalidArgument(f"{path}: [upstreams.{name}] has no field {unknown[0]!r}{hint}")
+            hint = (
+                "; set key_env to the variable that holds the API key"
+                if "api_key" in unknown or "key" in unknown
+                else ""
+            )
+            raise InvalidArgument(f"{path}: unknown key {unknown[0]!r} in [upstreams.{name}]{hint}")
         try:
             found[name] = _of_row(dict(row))
         except (ValueError, LookupError, MissingExtra) as error:
@@ -344,7 +348,7 @@ def _of_row(row: dict[str, Any]) -> Upstream:
     elif model is not None:
         made = upstream(row.pop("model"), **row)
     else:
-        raise InvalidArgument('say model = "provider/model", or base_url')
+        raise InvalidArgument('set model = "provider/model" or base_url')
     return _keyed(made, names) if names else made
 
 

@@ -59,7 +59,7 @@ class _Missing(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         self.kind = kind
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        raise InvalidArgument(f"this upstream was made of other clients: from_sdk needs the {self.kind} one too")
+        raise InvalidArgument(f"this upstream has no {self.kind} SDK client; pass one to Upstream.from_sdk() as well")
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         return self.handle_request(request)

@@ -45,7 +45,7 @@ class Signature(httpx2.Auth):
         return f"Signature({self.service!r}, {self.region!r})"
 
     def __reduce__(self) -> Any:
-        raise TypeError("credentials are not copied into files or other processes")
+        raise TypeError("credentials cannot be pickled; create the Upstream in the other process")
 
     def sync_auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response, None]:
         request.read()

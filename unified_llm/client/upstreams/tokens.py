@@ -77,7 +77,7 @@ class Tokens:
         return f"Tokens({self._name!r})"
 
     def __reduce__(self) -> Any:
-        raise TypeError("credentials are not copied into files or other processes")
+        raise TypeError("credentials cannot be pickled; create the Upstream in the other process")
 
     @property
     def ready(self) -> str | None:

@@ -141,8 +141,8 @@ class Reader:
             found = _JSON.get(type(body), "value")
             reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             if type(body) is not dict:
-                reason = f"a {found} where an object is expected"
-                reason += "; JSON text is passed as bytes" if found == "string" else ""
+                hint = "; pass JSON text as bytes" if found == "string" else ""
+                raise InvalidBody("", f"{self.protocol} requires a JSON object, got a {found}{hint}") from error
             raise InvalidBody("", f"not a document of {self.protocol}: {reason}") from error
         if type(body) is dict:
             if rest:
