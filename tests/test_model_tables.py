@@ -73,7 +73,7 @@ def test_no_capability_is_idle() -> None:
 
 def test_generated_files_are_current() -> None:
     assert (ROOT / "_tables.py").read_text(encoding="utf-8") == generate.tables()
-    assert (ROOT / "_twins.py").read_text(encoding="utf-8") == generate.twins()
+    assert (ROOT / "_twins.pyi").read_text(encoding="utf-8") == generate.twins()
 
 
 def test_tables_agree_with_the_classes() -> None:
@@ -110,7 +110,7 @@ def test_json_types(node: str, key: str, json_types: tuple[str, ...]) -> None:
 
 def test_the_hot_path_loads_no_pydantic() -> None:
     code = (
-        "import sys; import unified_llm.foundation.capabilities, unified_llm.types._tables, unified_llm.types._twins; "
+        "import sys; import unified_llm.foundation.capabilities, unified_llm.types._tables; "
         "sys.exit(','.join(sorted({'pydantic', 'pydantic_core'} & set(sys.modules))) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT.parents[1])

@@ -1,7 +1,7 @@
-"""Writes what conversion needs in flight, from the declarations: `types/_tables.py` and `types/_twins.py`.
+"""Writes what conversion needs in flight, from the declarations: `_tables.py` and the stub `_twins.pyi`.
 
 Run `python -m unified_llm.types._generate` after any change to a model; a test compares. Tables are plain literals, so
-that importing them costs next to nothing; TypedDicts are apart, because making them costs more than all the tables.
+that importing them costs next to nothing; TypedDicts are in a stub, because making them costs more than all the tables.
 """
 
 from __future__ import annotations
@@ -204,6 +204,7 @@ def tables() -> str:
             "A node goes by its `type`; untyped objects by a name (request, response, usage, error, ...); a type\n"
             "that two kinds share goes by `kind:type` for the rarer. Nothing is imported: this is the hot path."
         ),
+        "# One line a node, however long.\n# ruff: noqa: E501\n\n"
         "from __future__ import annotations\n\nfrom typing import Any, Final\n\n",
         "__all__ = [\n",
         *(f'    "{name}",\n' for name in sorted([*_NAMES, *(f"{kind.upper()}_TYPES" for kind in _KINDS)])),
@@ -221,9 +222,7 @@ def tables() -> str:
     ]
     for kind in _KINDS:
         own = sorted(name for name, cls in KNOWN[kind].items() if cls.__module__.startswith(__package__ or ""))
-        out.append(f"\n{kind.upper()}_TYPES: Final[frozenset[str]] = frozenset(\n    (\n")
-        out.extend(f'        "{name}",\n' for name in own)
-        out.append("    )\n)\n")
+        out.append(f"\n{kind.upper()}_TYPES: Final[frozenset[str]] = frozenset(\n    {_shown(tuple(own))}\n)\n")
     union = " | ".join(f"{kind.upper()}_TYPES" for kind in _KINDS if kind != "tool_choice")
     out.append(f"\nKNOWN_TYPES: Final[frozenset[str]] = {union}\n")
     out.append('"""Every `type` a canonical node may have; no unknown node may go by one of them."""\n')
@@ -233,15 +232,15 @@ def tables() -> str:
 def _mapping(name: str, annotation: str, table: dict[str, Any]) -> str:
     lines = [f"{name}: Final[{annotation}] = {{\n"]
     for node, keys in table.items():
-        lines.append(f'    "{node}": {{\n')
-        for key, value in keys.items():
-            if isinstance(value, tuple):
-                shown = "(" + ", ".join(map(_literal, value)) + ("," if len(value) == 1 else "") + ")"
-            else:
-                shown = f'"{value}"'
-            lines.append(f'        "{key}": {shown},\n')
-        lines.append("    },\n")
+        inner = ", ".join(f'"{key}": {_shown(value)}' for key, value in keys.items())
+        lines.append(f'    "{node}": {{{inner}}},\n')
     return "".join([*lines, "}\n"])
+
+
+def _shown(value: str | tuple[Any, ...]) -> str:
+    if isinstance(value, str):
+        return f'"{value}"'
+    return "(" + ", ".join(map(_literal, value)) + ("," if len(value) == 1 else "") + ")"
 
 
 def _literal(value: Any) -> str:
@@ -270,7 +269,7 @@ def _render(here: Any) -> str:
 
 
 def twins() -> str:
-    """The text of `_twins.py`."""
+    """The text of `_twins.pyi`, a stub: only type checkers read it."""
     everything = [cls for cls in classes() if cls is not Model]
     out: list[str] = []
     names: list[str] = list(_ALIASES.values())
@@ -332,7 +331,7 @@ def main() -> int:
     """Write both files; says which of them changed."""
     if not KINDS:  # the import is what declares every class
         return 1
-    for name, text in (("_tables.py", tables()), ("_twins.py", twins())):
+    for name, text in (("_tables.py", tables()), ("_twins.pyi", twins())):
         path = _ROOT / name
         changed = not path.exists() or path.read_text(encoding="utf-8") != text
         path.write_text(text, encoding="utf-8")
