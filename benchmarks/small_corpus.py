@@ -381,10 +381,10 @@ ANSWERS: dict[str, list[Json]] = {
     INTERACTIONS: _INTERACTIONS_ANSWERS,
 }
 STREAMS: dict[str, list[list[Json]]] = {
-    CHAT: [chat_stream(35), chat_stream(110)],
-    RESPONSES: [responses_stream(35), responses_stream(110)],
-    MESSAGES: [messages_stream(35), messages_stream(110)],
-    GENERATE: [generate_stream(12), generate_stream(35)],
-    INTERACTIONS: [interactions_stream(35), interactions_stream(110)],
+    CHAT: [chat_stream(size) for size in (12, 35, 110)],
+    RESPONSES: [responses_stream(size) for size in (18, 35, 110)],
+    MESSAGES: [messages_stream(size) for size in (18, 35, 110)],
+    GENERATE: [generate_stream(size) for size in (3, 12, 35)],
+    INTERACTIONS: [interactions_stream(size) for size in (18, 35, 110)],
 }
-"""As short as recorded ones."""
+"""About as short as recorded ones, half of which have fewer than twenty events."""
