@@ -48,6 +48,7 @@ __all__ = [
     "is_document",
     "refused",
     "shown",
+    "shown_head",
     "unreachable",
     "unusable",
 ]
@@ -185,10 +186,17 @@ def _code(value: Any) -> int | None:
 
 def shown(upstream: Upstream, headers: Mapping[str, str]) -> dict[str, str]:
     """An answer's headers without secrets."""
-    joined = "\n".join(headers.values())
+    return shown_head(upstream, dict(headers), "")[0]
+
+
+def shown_head(upstream: Upstream, headers: dict[str, str], url: str) -> tuple[dict[str, str], str]:
+    """An answer's headers, and the URL it came from without its query, both without secrets. Takes the headers."""
+    headers.pop("set-cookie", None)
+    url = url.partition("?")[0].partition("#")[0]
+    joined = "\n".join((url, *headers.values()))
     if upstream.hide(joined) is joined:  # nothing in any of them
-        return {name: value for name, value in headers.items() if name != "set-cookie"}
-    return {name: upstream.hide(value) for name, value in headers.items() if name != "set-cookie"}
+        return headers, url
+    return {name: upstream.hide(value) for name, value in headers.items()}, upstream.hide(url)
 
 
 def _of_status(status: int | None) -> type[APIError]:

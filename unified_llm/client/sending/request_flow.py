@@ -36,7 +36,7 @@ from ..state.store import check_state, takes
 from ..telemetry.operation import SILENT, Hooked, Operation, log_skipped
 from ..upstreams.upstream import Upstream
 from .advice import advice
-from .api_errors import failed, refused, shown, unreachable, unusable
+from .api_errors import failed, refused, shown_head, unreachable, unusable
 from .effects import Answer, Ask, Effect, Hop, Opened, Outgoing, answer_kind, lowered
 from .response_check import is_answer, is_event
 from .retry import Retry, made_nothing
@@ -186,7 +186,7 @@ def _awaited(ask: Ask, upstream: Upstream, sent: Converted) -> Converted:
         prefix = "" if takes(known, "previous_response_id") else _ID_PREFIX
     named = f"{prefix}{ask.answer_id}" if ask.answer_id and prefix else ""
     exchange = replace(sent.exchange, created_at=ask.at, answer_id=named, id_prefix=prefix, previous=ask.previous)
-    return replace(sent, exchange=exchange)
+    return Converted(sent.value, sent.losses, sent.http, exchange)
 
 
 def _mended(ask: Ask, upstream: Upstream, sent: Converted, error: APIError) -> Converted | None:
@@ -280,9 +280,8 @@ def _once(ask: Ask, upstream: Upstream, sent: Converted, operation: Operation | 
         outgoing = ask.outgoing if ask.outgoing is not None else outgoing_of(ask, upstream, sent, model)
         if operation is not None:
             yield from _tell(operation.sending(attempt, outgoing))
-        where = upstream.hide(outgoing.url.partition("?")[0].partition("#")[0])
         response = yield Effect("send", (upstream, outgoing))
-        headers = shown(upstream, lowered(response.headers))
+        headers, where = shown_head(upstream, lowered(response.headers), outgoing.url)
         status = response.status_code
         head: dict[str, Any] = {"upstream": upstream, "sent": sent, "status": status, "headers": headers}
         head |= {"kind": answer_kind(ask.kind), "model": model, "method": outgoing.method, "url": where}
@@ -308,7 +307,7 @@ def _once(ask: Ask, upstream: Upstream, sent: Converted, operation: Operation | 
         failure = unreachable(upstream, error, model)
     except APIError as error:
         failure = error
-    failure.method, failure.url = outgoing.method, where
+    failure.method, failure.url = outgoing.method, shown_head(upstream, {}, outgoing.url)[1]
     failure.hint = advice(failure, upstream, model, ask.kind)
     raise failure
 
@@ -316,6 +315,8 @@ def _once(ask: Ask, upstream: Upstream, sent: Converted, operation: Operation | 
 def _is_cut(response: Any) -> bool:
     """Whether the end of a compressed body is missing, which the HTTP library does not check."""
     decoder = getattr(response, "_decoder", None)
+    if decoder is None:
+        return False
     inner = (getattr(each, "decompressor", None) for each in getattr(decoder, "children", (decoder,)))
     return any(getattr(getattr(each, "decompressor", each), "eof", True) is False for each in inner)
 

@@ -250,7 +250,7 @@ class Operation:
     ) -> ResponseInfo:
         found: Any = self._found if self._found is not None else error
         told = (("id", node.get("id")), ("model", node.get("model")), ("finish", _finish(node)))
-        texts = {name: self._upstream.hide(text) for name, text in told if isinstance(text, str)}
+        texts = {name: self._upstream.hide(text) for name, text in told if type(text) is str}
         given = node.get("usage")
         return ResponseInfo(
             request=request,

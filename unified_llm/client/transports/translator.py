@@ -7,11 +7,11 @@ error in the surface's own shape. What was lost is in a header, and goes to a ca
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
-from uuid import uuid4
 
 from ...engine.file_api import KINDS
 from ...engine.registry import adapter, protocols
@@ -214,7 +214,7 @@ class Translator:
             secret=self.secret,
             patience=incoming.timeout,
             at=int(time.time()),
-            answer_id=uuid4().hex,
+            answer_id=os.urandom(16).hex(),
             on_failure=self.on_failure,
             telemetry=self.telemetry,
         )
