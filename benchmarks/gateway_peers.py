@@ -65,7 +65,8 @@ def _litellm(url: str, scratch: Path, port: int, models: Mapping[str, str]) -> S
         for kind, name in models.items()
     ]
     file = scratch / "litellm.yaml"
-    file.write_text(json.dumps({"model_list": listed, "litellm_settings": {"telemetry": False}}))  # JSON is YAML
+    settings = {"telemetry": False, "drop_params": True}  # or it refuses parameters of models that it does not know
+    file.write_text(json.dumps({"model_list": listed, "litellm_settings": settings}))  # JSON is YAML
     command = [program, "--config", str(file), "--host", "127.0.0.1", "--port", str(port), "--num_workers", "1"]
     env = {"LITELLM_LOG": "ERROR", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
     return Start(command, {**env, "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY": "true"})
