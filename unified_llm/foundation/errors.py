@@ -89,7 +89,7 @@ class UnknownProtocol(UnifiedLLMError, LookupError):
     ...     preview({}, source="openai-chat", target="morse")
     ... except UnknownProtocol as error:
     ...     print(str(error).partition(";")[0])
-    no adapter for 'morse'
+    unknown protocol 'morse'
     """
 
 
