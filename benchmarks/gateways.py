@@ -80,7 +80,8 @@ def rows(quick: bool) -> list[Row]:
         found.append(Row(name, label, MESSAGES, _run("n=200"), 40, 20, 200, 80.0, None, path, kind))
         label = f"a durable event, {100 if quick else 1_000} runs of {count}, 10 a second, {kind}"
         size = 100 if quick else 1_000
-        found.append(Row(f"{name}-many", label, MESSAGES, _run(slow), size, size, count, 120.0, None, path, kind))
+        budget = None if quick else 120.0  # of so many runs and events: in shorter ones, beginning them is what counts
+        found.append(Row(f"{name}-many", label, MESSAGES, _run(slow), size, size, count, budget, None, path, kind))
     return found
 
 
