@@ -201,6 +201,25 @@ def test_many_writes_are_few_commits(house: House, database: str, monkeypatch: p
     assert sum(commits) == 300 and len(commits) < 10
 
 
+def test_writers_of_one_process_wait_for_their_turn(
+    house: House, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stores, "_WAIT", 0.2)  # seconds that SQLite waits for another writer
+
+    async def many(store: Store) -> None:
+        async def write(number: int) -> None:
+            async with store.connection(write=True) as connection:
+                await connection.execute(sa.insert(stores.counters), [{"name": f"n{number}", "used": 1, "ends": 2**40}])
+                await asyncio.sleep(0.1)
+
+        await asyncio.gather(*map(write, range(8)))
+        async with store.connection() as connection:
+            names = await connection.execute(sa.select(stores.counters.c.name))
+            assert sorted(names.scalars()) == [f"n{number}" for number in range(8)]
+
+    with_store(house, database, many)
+
+
 def test_a_stored_response_is_never_replaced(house: House, database: str) -> None:
     async def use(store: Store) -> None:
         rows = [stored("r", response=b"1"), stored("a"), stored("r", response=b"2"), stored("r", tenant="other")]

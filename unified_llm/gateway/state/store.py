@@ -11,7 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
@@ -79,6 +79,8 @@ class Store:
         self._url = async_url(given.database())
         self._engine: AsyncEngine | None = None
         self._opening = asyncio.Lock()
+        # SQLite has one writer. It lets others try again and again, in no order, and some of many would never get a turn.
+        self._turn = asyncio.Lock() if self._url.get_backend_name() == "sqlite" else nullcontext()
         self._waiting: list[tuple[sa.Table, dict[str, Any], asyncio.Future[None]]] = []
         self._is_writing = False  # a group that is no longer in `_waiting`
         self._wake = asyncio.Event()
@@ -237,7 +239,11 @@ class Store:
         assert self._engine is not None
         self._check()
         async with self._failures():
-            async with writing(self._engine) if write else self._engine.connect() as connection:
+            if not write:
+                async with self._engine.connect() as connection:
+                    yield connection
+                return
+            async with self._turn, writing(self._engine) as connection:
                 yield connection
 
     def _check(self) -> None:
