@@ -38,6 +38,7 @@ DOCUMENTS: dict[str, list[Node]] = {
                     "content": [
                         {"type": "text", "text": "look", "cache": {"type": "ephemeral", "ttl": "1h"}},
                         {"type": "image", "source": {"type": "url", "url": "https://a.b"}},
+                        {"type": "image", "source": {"type": "link", "href": "https://a.b", "zz": 1}},
                         {"type": "file", "from": {"type": "list", "list": [{"type": "note", "note": "n"}, 1], "q": 1}},
                         {"type": "file", "from": {"type": "plain", "plain": "p"}},
                         {"type": "file", "from": {"type": "plain", "media": "text/plain", "plain": "p"}},
@@ -108,6 +109,8 @@ DOCUMENTS: dict[str, list[Node]] = {
             "model": None,
             "grammar": "g",
         },
+        {"messages": [], "include": []},
+        {"messages": [], "include": ["a"]},
     ],
     "blocks response": [
         {

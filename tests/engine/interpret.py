@@ -56,11 +56,12 @@ def _read(shape: Shape, w: Any, x: Any, node: Node) -> Node:
     if type(w) is not dict:
         raise Mismatch((), "is not an object")
     _demand(shape.wire_tree, w, shape.tag)
-    x.flags |= shape.fact
     for row in shape.rows:
         if not row.wire:
             reach(node, row.key[:-1])[row.key[-1]] = copy.deepcopy(row.field.default)
-    return _read_object(shape.wire_tree, w, node, x, shape.above)
+    rest = _read_object(shape.wire_tree, w, node, x, shape.above)
+    x.flags |= shape.fact
+    return rest
 
 
 def _demand(branch: Branch, w: Node, tag: str | None) -> None:
@@ -140,6 +141,8 @@ def _read_leaf(key: str, row: Row, value: Any, node: Node, x: Any, rest: Node, a
         return False
     if field.kind in SPREAD:
         more = field.inner.read_flat(value, x, node)
+        if row.must and field.kind == "flatten" and more is value:
+            raise Mismatch(row.wire, "is of no known case")
         if more is not None:
             rest[key] = more
         return True
@@ -267,7 +270,9 @@ def _defaults(shape: Shape, branch: Branch, wire: Node, x: Any) -> None:
 
 
 def _default(shape: Shape, row: Row, wire: Node, x: Any) -> None:
-    if row.field.default is ABSENT or row.field.kind == "constant" or x.own or row in shape.inner_defaults:
+    if row.field.default is ABSENT or row.field.kind == "constant" or row in shape.inner_defaults:
+        return
+    if x.own and not row.must:
         return
     out, key = reach(wire, row.wire[:-1]), row.wire[-1]
     if key not in out:
@@ -301,7 +306,8 @@ def _write_leaf(shape: Shape, row: Row, got: Node, c: Node, wire: Node, x: Any) 
                 raise Mismatch(row.key, why or "has no form in the target") from None
             x.lost(c, row.key, why)
         else:
-            reach(wire, row.wire[:-1])[row.wire[-1]] = value
+            if value != [] or x.own or not field.is_filled:
+                reach(wire, row.wire[:-1])[row.wire[-1]] = value
     _default(shape, row, wire, x)
 
 

@@ -82,7 +82,7 @@ def identity(shape: Shape, doc: Any) -> list[str]:
         stack += value.values() if type(value) is dict else value if type(value) is list else ()
         if type(value) is dict and type(value.get(OWN)) is dict and "form" in value[OWN]:
             for key, marker in value[OWN]["form"].items():
-                if marker not in MARKERS and key != "native" and not marker.startswith("word:"):
+                if marker not in MARKERS and key != "native" and not marker.startswith(("word:", "case:")):
                     faults.append(f"no marker: {marker!r}")
     return faults
 

@@ -61,6 +61,7 @@ cache = {"type?": enum("cache.mode", {"ephemeral": "explicit"}), "ttl?": string(
 source = Union("source")
 source.case({"type": "url", "url": string("image_url")})
 source.case({"type": "file", "file_id": string("file_id")})
+source.case({"type": "link", "href": string("image_url")})
 
 parts = Union("parts")
 parts.case({"type": "text", "text": string("text").growing(), "cache?": cache}, "input_text", "output_text", text=True)
@@ -169,6 +170,7 @@ blocks_request = Shape(
         "stream?": boolean("stream"),
         "tier?": enum("service_tier", {"auto": "auto", "standard": "default"}, {"priority": "auto"}),
         "top_k?": integer("top_k"),
+        "include?": json("include", list).filled(),
         "object?": "request",
         "grammar?": codec("grammar", str, read=lambda v, x: v, write=_refuse, canonical=(str,)),
     },

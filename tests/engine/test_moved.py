@@ -226,3 +226,163 @@ def test_a_class_without_a_word_is_approximated() -> None:
         ("/error/native_type", "lost"),
         ("/error/type", "approximated"),
     ]
+
+
+CACHE = {"cache_control": {"type": "ephemeral", "ttl": "1h", "zz": 1}}
+DATA = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo=", "zz": 1}
+PLACE = {"type": "char_location", "start_char_index": 0, "end_char_index": 1, "cited_text": 5, "zz": 1}
+SAID: list[Any] = [
+    {"type": "text", "text": "a", **CACHE, "zz": 1},
+    {"type": "text", "text": "b", "citations": None},
+    {
+        "type": "text",
+        "text": "c",
+        "citations": [PLACE, {"type": "page_location"}, 5, {"type": "new_location", "q": [1]}],
+    },
+    {"type": "text", "text": 5},
+    {"type": "text", "text": "d", "cache_control": {"ttl": "5m"}},
+]
+GIVEN: list[Any] = [
+    *SAID,
+    {"type": "image", "source": DATA, **CACHE},
+    {"type": "image", "source": {"type": "url", "url": "data:image/png;base64,iVBORw0KGgo="}},
+    {"type": "image", "source": {"type": "url", "url": "https://a.b", "zz": {"y": 1}}},
+    {"type": "image", "source": {"type": "other", "url": "https://a.b"}},
+    {"type": "document", "source": {"type": "text", "data": "t", "media_type": 5}, "title": 5, "context": None},
+    {"type": "document", "source": {"type": "content", "content": [{"type": "text", "text": "e", "zz": 1}]}},
+    {"type": "document", "source": {"type": "file", "file_id": 5}, "citations": {"enabled": True, "zz": 1}},
+    {
+        "type": "search_result",
+        "source": "s",
+        "title": "t",
+        "content": [{"type": "text", "text": "f"}],
+        "citations": None,
+    },
+]
+CALLER = {"type": "code_execution_20250825", "tool_id": "srvtoolu_1", "zz": 1}
+DONE: list[Any] = [
+    {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {"a": 1.0}, "caller": CALLER, **CACHE},
+    {"type": "tool_use", "id": "toolu_2", "name": "f", "input": {}, "caller": {"type": "other", "x": 1}},
+    {"type": "tool_use", "id": "toolu_3", "name": "f", "input": "no object"},
+    {"type": "server_tool_use", "id": "srvtoolu_1", "name": "code_execution", "input": {"code": "1", "zz": 1}},
+    {"type": "code_execution_tool_result", "tool_use_id": "srvtoolu_1", "content": {
+        "type": "code_execution_result", "stdout": "1", "stderr": "", "return_code": 0, "zz": 1,
+        "content": [{"type": "code_execution_output", "file_id": "f"}]}},
+    {"type": "server_tool_use", "id": "srvtoolu_2", "name": "bash_code_execution", "input": {"command": "ls"}},
+    {"type": "bash_code_execution_tool_result", "tool_use_id": "srvtoolu_2", "content": {
+        "type": "bash_code_execution_result", "stdout": "1", "return_code": 1, "zz": {"y": 1},
+        "content": [{"type": "bash_code_execution_output", "file_id": "f", "zz": 1}]}},
+    {"type": "server_tool_use", "id": "srvtoolu_3", "name": "web_fetch", "input": {"url": "https://a.b"}},
+    {"type": "web_fetch_tool_result", "tool_use_id": "srvtoolu_3", "content": {
+        "type": "web_fetch_result", "url": "https://a.b", "retrieved_at": None, "zz": 1}},
+    {"type": "server_tool_use", "id": "srvtoolu_4", "name": "web_search", "input": {}},
+    {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_4", "content": [
+        {"type": "web_search_result", "url": "https://a.b", "title": 5, "encrypted_content": "x", "zz": 1}, 5]},
+    {"type": "server_tool_use", "id": "srvtoolu_5", "name": "web_search", "input": {"query": 5}},
+    {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_5", "content": {
+        "type": "web_search_tool_result_error", "error_code": "unavailable", "error_message": None, "zz": 1}},
+    {"type": "server_tool_use", "id": "srvtoolu_6", "name": "new_tool", "input": {"a": 1}},
+    {"type": "mcp_tool_use", "id": "mcptoolu_1", "name": "g", "server_name": "s", "input": {"a": [1]}, "zz": 1},
+    {"type": "mcp_tool_result", "tool_use_id": "mcptoolu_1", "is_error": None, "content": "text"},
+]  # fmt: skip
+RESULT = {"type": "tool_result", "tool_use_id": "toolu_1", "content": None, "is_error": None, **CACHE}
+
+
+def _asked(*blocks: Any, role: str = "user") -> Node:
+    talk = [{"role": "user", "content": "Hi"}, {"role": role, "content": [*blocks]}]
+    return {"model": "m", "max_tokens": 5, "messages": talk}
+
+
+BLOCKS = [*(_asked(each) for each in [*GIVEN, RESULT]), *(_asked(each, role="assistant") for each in [*SAID, *DONE])]
+
+
+@pytest.mark.parametrize("doc", BLOCKS, ids=range(len(BLOCKS)))
+def test_blocks_come_back_at_once_and_with_a_caller_between(doc: Node) -> None:
+    done = ul.convert(doc, source=MESSAGES, target=MESSAGES)
+    assert done.value == doc and not done.losses
+    back = ul.write(
+        canonical(doc, MESSAGES, "request"), MESSAGES, "request", repair="never"
+    )  # their calls are not there
+    assert back.value == doc and not back.losses
+
+
+@pytest.mark.parametrize("target", [CHAT, RESPONSES])
+@pytest.mark.parametrize("doc", BLOCKS, ids=range(len(BLOCKS)))
+def test_every_altered_value_of_a_block_is_seen_or_reported(doc: Node, target: str) -> None:
+    before = ul.convert(doc, source=MESSAGES, target=target)
+    for path, value in laws.leaves(doc["messages"][1]["content"][0]):
+        whole = ("messages", 1, "content", 0, *path)
+        changed = deepcopy(doc)
+        laws.at(changed, whole[:-1])[whole[-1]] = laws.altered(value)  # type: ignore[index]
+        try:
+            done = ul.convert(changed, source=MESSAGES, target=target)
+        except ul.UnifiedLLMError:
+            continue
+        told = {loss.path for loss in (*done.losses, *before.losses)}
+        assert done.value != before.value or laws.names(whole, told), (path, told)
+
+
+def test_what_a_block_says_beside_an_unknown_key_is_understood() -> None:
+    doc = _asked({"type": "text", "text": "a", **CACHE}, {"type": "image", "source": DATA})
+    text, image = canonical(doc, MESSAGES, "request")["input"][1]["content"]
+    assert text["cache"] == {"mode": "explicit", "ttl": "1h"}
+    assert image["image_url"] == "data:image/png;base64,iVBORw0KGgo="
+    paths = {loss.path for loss in ul.convert(doc, source=MESSAGES, target="google-generate-content").losses}
+    assert {"/messages/1/content/0/cache_control/zz", "/messages/1/content/1/source/zz"} <= paths
+
+
+def test_an_image_of_an_unknown_source_is_not_an_empty_image_elsewhere() -> None:
+    doc = _asked({"type": "text", "text": "a"}, {"type": "image", "source": {"type": "other", "url": "https://a.b"}})
+    done = ul.convert(doc, source=MESSAGES, target=RESPONSES)
+    assert done.value["input"][1]["content"] in ("a", [{"type": "input_text", "text": "a"}])
+    assert "/messages/1/content/1" in {loss.path for loss in done.losses}
+
+
+def test_a_call_is_written_in_one_order_whatever_stands_with_it() -> None:
+    call = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {"a": 1}}
+    docs = (_asked(call, role="assistant"), _asked({**call, **CACHE}, role="assistant"))
+    for doc in docs:
+        block = ul.convert(doc, source=MESSAGES, target=MESSAGES).value["messages"][1]["content"][0]
+        assert list(block)[:4] == list(call)
+
+
+def test_a_call_of_an_mcp_server_without_a_name_is_reported() -> None:
+    node = {"output": [{"type": "mcp_call", "call_id": "c", "server_label": "s", "arguments": "{}"}], "model": "m"}
+    done = ul.write(node, MESSAGES, "response")
+    assert done.value["content"][0]["name"] == ""
+    assert ("/content/0/name", "added") in {(loss.path, loss.fate) for loss in done.losses}
+
+
+def test_an_argument_that_was_changed_on_its_way_is_told_once() -> None:
+    start = {"type": "message", "id": "m", "role": "assistant", "model": "m", "content": [], "usage": {}}
+    block = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
+    datas: list[Node] = [
+        {"type": "message_start", "message": start},
+        {"type": "content_block_start", "index": 0, "content_block": block},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": '{"a" : 1}'}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 1}},
+        {"type": "message_stop"},
+    ]
+    events = [{"event": data["type"], "data": data} for data in datas]
+    stream = ul.convert_stream(events, source=MESSAGES, target="google-interactions")
+    list(stream)
+    told = [loss.path for loss in stream.losses if loss.capability == "tools.function"]
+    assert told == ["/2/data/delta/partial_json"]
+
+
+def test_a_breakpoint_of_another_mode_has_the_one_type_there_is() -> None:
+    part = {"type": "input_text", "text": "a", "cache": {"mode": "other", "ttl": "12h"}}
+    node = {"model": "m", "input": [{"type": "message", "role": "user", "content": [part]}]}
+    done = ul.write(node, MESSAGES, "request")
+    block = {"type": "text", "text": "a", "cache_control": {"type": "ephemeral", "ttl": "1h"}}
+    assert done.value["messages"] == [{"role": "user", "content": [block]}]
+    told = {(loss.path.rpartition("/")[2], loss.fate) for loss in done.losses if "cache" in loss.path}
+    assert told == {("mode", "lost"), ("ttl", "approximated"), ("type", "added")}
+
+
+def test_a_tool_that_changes_is_named_where_it_is_lost() -> None:
+    tool = {"type": "tool_reference", "name": "f"}
+    doc = _asked({"type": "tool_addition", "tool": tool}, role="system")
+    told = {loss.path for loss in ul.convert(doc, source=MESSAGES, target=CHAT).losses}
+    assert "/messages/1/content/0/tool/name" in told

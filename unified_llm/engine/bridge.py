@@ -8,6 +8,7 @@ recorded while writing is handed to the `Writer`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Mapping as MappingABC
 from functools import cache, partial
 from typing import Any
 
@@ -16,10 +17,11 @@ from ..foundation.json_paths import at, pointer
 from . import Context, Mismatch, Raw, Shape, Union, keep_spelling, spelled_as, walk
 from .compiler.signals import FAULTS
 from .pairs.mapping import IllTyped, Mapping
+from .pairs.origins import is_own
 from .pairs.reading import Reader
-from .pairs.writing import Writer
+from .pairs.writing import NOTE, Writer
 
-__all__ = ["declare", "read_part", "reads", "write_part", "writes"]
+__all__ = ["After", "Before", "Joined", "cases_of", "declare", "read_part", "reads", "write_part", "writes"]
 
 Node = dict[str, Any]
 _GIVEN = "document of the same protocol"  # that of a conversion, from which the result is spelled
@@ -27,6 +29,39 @@ _ENGINE = "engine"  # the engine's context of a reading or writing
 
 Pass = Callable[[Node, Context], None]
 Before = Callable[[Node, Writer, Context], Node | None]
+After = Callable[[Node, Node, Reader], Node]
+
+
+class Joined(Context):
+    """The engine's context of a reading or writing that functions take part in: what a shape holds may be theirs."""
+
+    reader: Reader | None = None  # while one of its nodes is read: what a reader keeps must not hold the reader
+    writer: Writer | None = None
+
+    def piece(self, kind: str, data: str) -> Node | None:
+        return super().piece(kind, data) if self.reader is None else self.reader.piece(kind, data)
+
+    def owns(self, origin: Any) -> bool:
+        return super().owns(origin) if self.writer is None else is_own({"origin": origin}, self.writer)
+
+
+class _Family(Union):
+    """A family of the present core as the cases of a field."""
+
+    def __init__(self, family: Mapping) -> None:
+        super().__init__(family.name, family.tag)
+        self.family = family
+
+    def read(self, wires: list[Any], x: Any) -> list[Node]:
+        return x.reader.nodes(self.family, wires)  # type: ignore[no-any-return]
+
+    def write(self, nodes: list[Node], x: Any) -> list[Any]:
+        return x.writer.nodes(self.family, nodes)  # type: ignore[no-any-return]
+
+
+def cases_of(family: Mapping) -> Union:
+    """The nodes of a family as what a field of a shape may hold, whichever of its kinds are shapes themselves."""
+    return _Family(family)
 
 
 def reads(shape: Shape) -> Callable[[Any, Reader], Node]:
@@ -66,22 +101,33 @@ def read_part(shape: Shape, doc: Node, r: Reader, whole: bool = True) -> Node:
     return node
 
 
-def declare(family: Mapping, cases: Union, **before: Before) -> None:
+def declare(
+    family: Mapping,
+    cases: Union,
+    before: MappingABC[Any, Before] | None = None,
+    after: MappingABC[Any, After] | None = None,
+) -> None:
     """Make the cases of a union kinds of a family, whose other kinds are pairs of functions.
 
     The union has the family's name, and its places are known by themselves; nothing in it may be respelled (an object
     that is only written, a lone value), for its nodes are not compared with what they were read from. `before`, by
     canonical type: what is not one to one when writing. It gives the node to write, a copy that is `replaced`, if need
-    be, or None for one that has no form.
+    be, or None for one that has no form. `after`, by wire tag: the same when reading.
     """
     cases.freeze()
-    readers, writers = cases.readers, cases.writers
+    readers, writers, fitted, opened = cases.readers, cases.writers, before or {}, after or {}
 
     def read(w: Node, r: Reader) -> Node:
         x = r.context.get(_ENGINE)
         if x is None:
-            x = r.context[_ENGINE] = Context(r.protocol, r.protocol)
-        node: Node = readers[w.get(family.tag)](w, x)
+            x = r.context[_ENGINE] = Joined(r.protocol, r.protocol)
+        outer, x.reader, kind = x.reader, r, w.get(family.tag)
+        try:
+            node: Node = readers[kind](w, x)
+        finally:
+            x.reader = outer
+        if kind in opened:
+            node = opened[kind](node, w, r)
         if r.number is not None:
             _note_node(cases, node, w, r)
         else:
@@ -91,25 +137,31 @@ def declare(family: Mapping, cases: Union, **before: Before) -> None:
     def write(c: Node, w: Writer) -> Node | None:
         x = w.context.get(_ENGINE)
         if x is None:
-            x = w.context[_ENGINE] = Context(w.source or "", w.protocol)
+            x = w.context[_ENGINE] = Joined(w.source or "", w.protocol)
             extra = w.doc.get("extra") if type(w.doc) is dict else None  # a stream has no document
             x.own = x.own or w.protocol in (extra or ())
+        outer, x.writer = x.writer, w
+        mark, told = len(x.raw), len(w.raw)
         try:
-            made = before.get(c["type"])
+            made = fitted.get(c.get("type"))
             node = c if made is None else made(c, w, x)
-            wire: Node | None = None if node is None else writers[node["type"]](node, x)
+            wire: Node | None = None if node is None else writers[node.get("type")](node, x)
         except FAULTS:
-            wire = None  # nothing of it is written, whatever was told before
-        if x.raw:
-            for raw in sorted(x.raw, key=_is_canonical) if wire is not None else ():
+            wire = None
+        finally:
+            x.writer = outer
+        if wire is None:
+            del w.raw[told:]  # nothing of it is written, whatever was told before
+        if len(x.raw) > mark:
+            for raw in sorted(x.raw[mark:], key=_is_canonical) if wire is not None else ():
                 _tell(raw, x, w, False)
-            x.raw.clear()
+            del x.raw[mark:]
         return wire
 
     family.cases = cases
     family.shaped |= {read, write}
     family.reads.update((tag, read) for tag in cases.by_tag if tag is not None)
-    family.writes.update((type_, write) for type_ in (*cases.by_type, *before))
+    family.writes.update((type_, write) for type_ in (*cases.by_type, *fitted))
 
 
 def _is_canonical(raw: Raw) -> bool:
@@ -119,16 +171,44 @@ def _is_canonical(raw: Raw) -> bool:
 
 def _note_node(cases: Union, node: Node, wire: Node, r: Reader) -> None:
     shape = cases.shape_of(wire, node)
-    if shape is None:
-        return
+    if shape is not None:
+        _note_shape(shape, node, wire, r)
+
+
+def _note_shape(shape: Shape, node: Node, wire: Node, r: Reader) -> None:
+    _place_moved(shape, node, r)
+    for row in shape.structural:
+        inner, below = at(node, row.key), at(wire, row.wire)
+        if isinstance(row.field.inner, Shape) and inner and type(below) is dict:
+            first = (0,) if type(inner) is list else ()
+            for keys, path in row.field.inner.places.items():
+                r.place(node, row.key + first + keys, row.wire + path)
+    for row in shape.spread:
+        value = at(wire, row.wire)
+        for case in row.field.inner.candidates(value):
+            if case.matches_wire(value):
+                _place_moved(case, node, r, row.wire)
+                roots = {keys[:1] for keys in case.leaves}
+                if len(roots) == 1 and not roots <= case.leaves:  # it is this object
+                    r.place(node, roots.pop(), row.wire)
+                break
+    pieces = node.get("opaque") or ()
+    for number, piece in enumerate(pieces):
+        if piece["kind"] in shape.opaque:
+            r.place(node, ("opaque", number) if len(pieces) > 1 else ("opaque",), shape.opaque[piece["kind"]])
+    if len(shape.constants) > 1:  # its tag says more than the type
+        for name in shape.constants:
+            told = tuple(name.split("."))
+            if (id(node), *told) not in r.places:
+                r.place(node, told, (shape.tag,))
+
+
+def _place_moved(shape: Shape, node: Node, r: Reader, above: tuple[str, ...] = ()) -> None:
     for root, moved in _moved_from(shape).items():
         if root in node:
             for keys, path in moved:
                 if at(node, keys) is not None:
-                    r.place(node, keys, path)
-    if len(shape.constants) > 1:  # its tag says more than the type
-        for name in shape.constants:
-            r.place(node, tuple(name.split(".")), (shape.tag,))
+                    r.place(node, keys, above + path)
 
 
 def _note_places(shape: Shape, node: Node, doc: Node, r: Reader, whole: bool) -> None:
@@ -156,12 +236,19 @@ def _note_places(shape: Shape, node: Node, doc: Node, r: Reader, whole: bool) ->
 @cache
 def _moved(shape: Shape) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
     """The canonical keys of a shape that are elsewhere in its objects. (An object of one field is where that is.)"""
-    found = [(keys, shape.path_of(keys)) for keys in (*shape.places, *sorted(shape.inside))]
+    nested = {row.key for row in shape.rows if row.field.kind == "nested"}
+    found = [(keys, shape.path_of(keys)) for keys in (*shape.places, *sorted(shape.inside)) if keys not in nested]
     return [
         (keys, path)
         for keys, path in found
-        if path is not None and path != keys and (keys in shape.leaves or path not in shape.places.values())
+        if path is not None and path != keys and (keys in shape.leaves or _is_all(shape, keys, path))
     ]
+
+
+def _is_all(shape: Shape, keys: tuple[str, ...], path: tuple[Any, ...]) -> bool:
+    """Whether a wire object holds nothing but what is below a canonical key."""
+    below = [row for row in shape.rows if row.wire[: len(path)] == path]
+    return path not in shape.places.values() and all(row.key[: len(keys)] == keys for row in below)
 
 
 @cache
@@ -226,7 +313,12 @@ def _tell(raw: Raw, x: Context, w: Writer, whole: bool) -> None:
     given, keys = x.moved[id(raw.node)][1] if id(raw.node) in x.moved else raw.node, raw.keys
     while whole and len(keys) > 1 and keys[0] != "extra" and type(given.get(keys[0])) is dict:
         given, keys = given[keys[0]], keys[1:]
-    if raw.fate == "lost" and not raw.detail and len(keys) == 1:
+    if keys[:1] == ("opaque",) and len(given["opaque"]) == 1:
+        keys = keys[:1]
+    if raw.detail == "foreign" and (w.vault is not None or w.facing == "client"):
+        # Facing a client it travels in an envelope of its own.
+        w.report(given, keys, "parked", NOTE if w.facing == "client" else raw.detail)
+    elif raw.fate == "lost" and not raw.detail and len(keys) == 1:
         w.leftover(given, keys[0])  # what the library made itself is never lost
     else:
         w.report(given, keys, raw.fate, raw.detail)

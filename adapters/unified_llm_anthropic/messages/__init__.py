@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from unified_llm.engine.adapter import Adapter, Framing, Kind, Paging, Route, Streams
-from unified_llm.engine.bridge import reads, writes
+from unified_llm.engine.bridge import declare, reads, writes
 
 from . import calls, hosted, reasoning, results  # noqa: F401  (they declare the pairs of `blocks`)
-from .blocks import blocks
+from .blocks import after, before, blocks, cases
 from .citations import citations
 from .content import answer_parts, parts
 from .demands import DEMANDS
@@ -25,6 +25,7 @@ from .tools import tools
 
 __all__ = ["adapter"]
 
+declare(blocks, cases, before, after)
 adapter = Adapter(
     protocol=PROTOCOL,
     title="Anthropic Messages",

@@ -8,11 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.engine import Union
+from unified_llm.engine.bridge import After, Before
 from unified_llm.engine.pairs.mapping import Mapping
 
-__all__ = ["blocks", "ordered"]
+__all__ = ["after", "before", "blocks", "cases", "ordered"]
 
 blocks = Mapping("anthropic-messages blocks")
+cases = Union(blocks.name, items=True)
+before: dict[str, Before] = {}
+after: dict[Any, After] = {}
+"""What of these is not one to one, by canonical type when writing and by wire tag when reading."""
 
 
 def ordered(value: Any) -> Any:

@@ -11,31 +11,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take
+from unified_llm.engine import Context, Field, Mismatch, Union, boolean, codec, flatten, string, union
+from unified_llm.engine.bridge import cases_of, declare
+from unified_llm.engine.pairs.mapping import IllTyped, Mapping
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.cache_ttl import fit_lifetime
-from unified_llm.provenance.opaque import split_opaque
 
 from .citations import citations
 from .plaintext import plain_text
-from .tables import LIFETIMES, PROTOCOL, read_cache, write_cache
+from .tables import CACHE, LIFETIMES, PROTOCOL, read_cache, write_cache
 
-__all__ = ["answer_parts", "move_cache_in", "move_cache_out", "own_born", "parts", "provider_bound", "said", "withhold"]
+__all__ = ["answer_parts", "move_cache_in", "move_cache_out", "own_born", "parts", "said"]
 
 Node = dict[str, Any]
 
 parts = Mapping("anthropic-messages parts")
 answer_parts = Mapping("anthropic-messages assistant parts")
-
-# The first base64 characters of what the API accepts and checks.
-_MAGIC = {
-    "iVBORw0KGgo": "image/png",
-    "/9j/": "image/jpeg",
-    "R0lGOD": "image/gif",
-    "UklGR": "image/webp",
-    "JVBERi": "application/pdf",
-}
 
 
 def own_born(w: Writer) -> bool:
@@ -45,11 +37,6 @@ def own_born(w: Writer) -> bool:
         extra = w.doc.get("extra") if type(w.doc) is dict else None
         own = w.context["own"] = w.source == w.protocol or PROTOCOL in (extra or {})
     return bool(own)
-
-
-def provider_bound(w: Writer) -> bool:
-    """Whether a handle that came from elsewhere must not be sent."""
-    return w.facing == "provider" and not own_born(w)
 
 
 def move_cache_in(w: Node, node: Node, r: Reader) -> Node:
@@ -83,114 +70,7 @@ def move_cache_out(c: Node, wire: Node, w: Writer) -> Node:
     return wire
 
 
-def withhold(c: Node, w: Writer) -> None:
-    """Foreign proof on a call is not sent; whether the vault keeps it was seen to before."""
-    if "opaque" in c:
-        _, foreign = split_opaque(c, w)
-        if foreign:
-            # Facing a client it travels in a block of its own (see messages.py).
-            fate = "parked" if w.vault is not None or w.facing == "client" else "lost"
-            c["opaque"] = Fated(fate, "kept in an envelope" if w.facing == "client" else "foreign")
-
-
-# ---- text -----------------------------------------------------------------------------------------------------------
-
-
-def _read_citations(w: Node, part: Node, r: Reader) -> None:
-    if "citations" in w:
-        found = w["citations"]
-        if found is None:
-            part["annotations"] = w.pop("citations")
-        elif type(found) is list:
-            part["annotations"] = r.nodes(citations, w.pop("citations"))
-            r.place(part, ("annotations",), ("citations",))
-
-
-@parts.read("text")
-def read_text(w: Node, r: Reader) -> Node:
-    part: Node = {"type": "input_text", "text": _string(w, "text")}
-    if w:
-        _read_citations(w, part, r)
-        move_cache_in(w, part, r)
-    return part
-
-
-@answer_parts.read("text")
-def read_output_text(w: Node, r: Reader) -> Node:
-    part: Node = {"type": "output_text", "text": _string(w, "text")}
-    if w:
-        _read_citations(w, part, r)
-        move_cache_in(w, part, r)
-    return part
-
-
-@parts.write("input_text", "output_text", "text", "summary_text", "reasoning_text")
-@answer_parts.write("output_text", "input_text", "text")
-def write_text(c: Node, w: Writer) -> Node | None:
-    text = c.get("text")
-    if type(text) is not str:
-        return None
-    if not text and not own_born(w):
-        # The API refuses empty text, in the answers that clients send back too; there is nothing in it to lose.
-        return None
-    wire: Node = {"type": "text", "text": c.pop("text")}
-    if c:
-        if "annotations" in c:
-            _write_citations(c, wire, w)
-        withhold(c, w)
-        move_cache_out(c, wire, w)
-    return wire
-
-
-def said(content: list[Node], w: Writer) -> list[Node]:
-    """Parts without those that are empty text and nothing else: the API refuses them, and nothing is lost with them."""
-    if own_born(w):
-        return content
-    return [part for part in content if part.get("text") != "" or not _SILENT.issuperset(part)]
-
-
-_SILENT = frozenset(("type", "text", "annotations", "logprobs"))
-
-
-def _write_citations(c: Node, wire: Node, w: Writer) -> None:
-    found = c.pop("annotations")
-    if not found:
-        if found is None or own_born(w):
-            wire["citations"] = found
-        return
-    w.context["text length"] = len(wire["text"])
-    written = w.nodes(citations, found)
-    if written:
-        wire["citations"] = written
-
-
-@answer_parts.write("refusal")
-def write_refusal(c: Node, w: Writer) -> Node | None:
-    """Refusals are ordinary text here; that it was one is said by the stop reason of an answer."""
-    if type(c.get("refusal")) is not str or not c["refusal"]:
-        return None
-    wire = {"type": "text", "text": c["refusal"]}
-    c["type"] = c["refusal"] = Fated("approximated", "sent as text")
-    return wire
-
-
-def _string(w: Node, key: str) -> str:
-    value = w[key]
-    if type(value) is not str:
-        raise IllTyped(key)
-    del w[key]
-    return value
-
-
-# ---- images and documents -------------------------------------------------------------------------------------------
-
-
-def _data_url(source: Node) -> str:
-    media_type, data = source["media_type"], source["data"]
-    if type(media_type) is not str or type(data) is not str or ";base64," in media_type:
-        raise IllTyped("source")
-    del source["media_type"], source["data"]
-    return f"data:{media_type};base64,{data}"
+# ---- sources --------------------------------------------------------------------------------------------------------
 
 
 def split_data_url(url: str) -> tuple[str, str] | None:
@@ -207,187 +87,185 @@ def split_data_url(url: str) -> tuple[str, str] | None:
     return head[: -len(";base64")], data
 
 
-def _base64_source(c: Node, key: str, w: Writer, media_type: str | None = None) -> Node | None:
-    """The base64 source of the data URL under `key`; one of another protocol is brought to the form the API takes."""
+def _base64(key: str) -> Field:
+    """A source in base64, as a data URL."""
+
+    def read(source: Node, x: Context) -> str:
+        media_type, data = source["media_type"], source["data"]
+        if type(media_type) is not str or type(data) is not str or ";base64," in media_type:
+            raise Mismatch
+        return f"data:{media_type};base64,{data}"
+
+    def write(url: str, x: Context) -> Node:
+        found = split_data_url(url)
+        if found is None:
+            raise Mismatch
+        return {"type": "base64", "media_type": found[0], "data": found[1]}
+
+    return codec(key, dict, read=read, write=write, canonical=(str,), exact=True)
+
+
+# The first base64 characters of what the API accepts and checks.
+_MAGIC = {
+    "iVBORw0KGgo": "image/png",
+    "/9j/": "image/jpeg",
+    "R0lGOD": "image/gif",
+    "UklGR": "image/webp",
+    "JVBERi": "application/pdf",
+}
+
+
+def _fitted(c: Node, key: str, x: Context) -> Node | None:
+    """A node whose data URL is as the API takes it; None for a data URL that is not in base64."""
     found = split_data_url(c[key])
     if found is None:
+        return None if c[key][:5].lower() == "data:" else c
+    clean, kind = "".join(found[1].split()), found[0].partition(";")[0].strip().lower()
+    if not kind:
+        kind = c["media_type"] if type(c.get("media_type")) is str else "text/plain"
+    kind = next((real for magic, real in _MAGIC.items() if clean.startswith(magic)), kind)
+    if (kind, clean) == found:
+        return c
+    x.approximated(c, (key,), f"sent as {kind}")
+    return x.replaced(c, {**c, key: f"data:{kind};base64,{clean}"})
+
+
+images = Union("image source")
+images.whole("base64", _base64("image_url"))
+images.case({"type": "url", "url": string("image_url")})
+images.case({"type": "file", "file_id": string("file_id")})
+files = Union("document source")
+files.whole("base64", _base64("file_data"))
+files.case({"type": "text", "media_type?": string("media_type"), "data": string("text")})
+files.case({"type": "content", "content": union("content", cases_of(parts), text=True)})
+files.case({"type": "url", "url": string("file_url")})
+files.case({"type": "file", "file_id": string("file_id")})
+
+# ---- parts ----------------------------------------------------------------------------------------------------------
+
+_CITABLE = {"citations?": {"enabled?": boolean("citations.enabled").nullable()}}
+
+
+def _declared(name: str, texts: tuple[str, ...], pictures: tuple[str, ...], papers: tuple[str, ...]) -> Union:
+    """The parts of one side of a conversation; the first type of each is what it is read as."""
+    cases = Union(name)
+    cited = union("annotations", cases_of(citations)).nullable().filled()
+    cases.case({"type": "text", "text": string("text").growing(), "citations?": cited, **CACHE}, *texts)
+    cases.case({"type": "image", "source": flatten(images), **CACHE}, *pictures)
+    titles = {"title?": string("title").nullable(), "context?": string("context").nullable()}
+    cases.case({"type": "document", "source": flatten(files), **titles, **_CITABLE, **CACHE}, *papers)
+    cases.case(
+        {
+            "type": "search_result",
+            "source": string("source"),
+            "title": string("title").required(""),
+            "content": union("content", cases_of(parts), text=True).required([]),
+            **_CITABLE,
+            **CACHE,
+        },
+        "search_result",
+    )
+    return cases
+
+
+_TEXTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
+_PICTURES = ("input_image", "output_image", "computer_screenshot")
+_PAPERS = ("input_file", "output_file")
+asked = _declared(parts.name, _TEXTS, _PICTURES, _PAPERS)
+asked.case({"type": "tool_reference", "tool_name": string("name"), **CACHE}, "tool_reference")
+answered = _declared(answer_parts.name, ("output_text", "input_text", "text"), ("input_image",), ("input_file",))
+
+# ---- what is not one to one -----------------------------------------------------------------------------------------
+
+
+def said(content: list[Node], w: Writer) -> list[Node]:
+    """Parts without those that are empty text and nothing else: the API refuses them, and nothing is lost with them."""
+    if own_born(w):
+        return content
+    return [part for part in content if part.get("text") != "" or not _SILENT.issuperset(part)]
+
+
+_SILENT = frozenset(("type", "text", "annotations", "logprobs"))
+
+
+def _text(c: Node, w: Writer, x: Context) -> Node | None:
+    if not c["text"] and not x.own:
+        # The API refuses empty text, in the answers that clients send back too; there is nothing in it to lose.
         return None
-    declared, data = found
-    del c[key]
-    if not own_born(w):
-        clean, plain = "".join(data.split()), declared.partition(";")[0].strip().lower() or media_type or "text/plain"
-        for magic, real in _MAGIC.items():
-            if clean.startswith(magic):
-                plain = real
-        if (clean, plain) != (data, declared):
-            c[key] = Fated("approximated", f"sent as {plain}")
-        declared, data = plain, clean
-    return {"type": "base64", "media_type": declared, "data": data}
+    if "annotations" in c:
+        w.context["text length"] = len(c["text"])
+    return c
 
 
-@parts.read("image")
-@answer_parts.read("image")
-def read_image(w: Node, r: Reader) -> Node:
-    source = take(w, "source")
-    kind = source.pop("type")
-    part: Node = {"type": "input_image"}
-    if kind == "base64":
-        part["image_url"] = _data_url(source)
-    elif kind == "url":
-        part["image_url"] = _string(source, "url")
-        if split_data_url(part["image_url"]) is not None:
-            r.form(part, "source", "url")
-    elif kind == "file":
-        part["file_id"] = _string(source, "file_id")
-    else:
-        raise IllTyped("source")
-    return move_cache_in(w, part, r)
-
-
-@parts.write("input_image", "output_image", "computer_screenshot")
-@answer_parts.write("input_image")
-def write_image(c: Node, w: Writer) -> Node | None:
-    url = c.get("image_url")
-    if type(url) is str:
-        source = None if w.form(c, "source") else _base64_source(c, "image_url", w)
-        if source is None:
-            if url[:5].lower() == "data:" and not own_born(w):
-                return None
-            source = {"type": "url", "url": c.pop("image_url")}
-        wire: Node = {"type": "image", "source": source}
-    elif type(c.get("file_id")) is str and not provider_bound(w):
-        wire = {"type": "image", "source": {"type": "file", "file_id": c.pop("file_id")}}
-    else:
+def _refusal(c: Node, w: Writer, x: Context) -> Node | None:
+    """Refusals are ordinary text here; that it was one is said by the stop reason of an answer."""
+    if type(c.get("refusal")) is not str or not c["refusal"]:
         return None
-    return move_cache_out(c, wire, w)
+    for key in ("type", "refusal"):
+        x.approximated(c, (key,), "sent as text")
+    made = {key: value for key, value in c.items() if key != "refusal"}
+    return x.replaced(c, {**made, "type": "output_text", "text": c["refusal"]})
 
 
-_DOCUMENT_KEYS = ("title", "context")
+def _image(c: Node, w: Writer, x: Context) -> Node | None:
+    if type(c.get("image_url")) is str:
+        return c if x.own else _fitted(c, "image_url", x)
+    return None if w.facing == "provider" and not x.own else c
 
 
-@parts.read("document")
-@answer_parts.read("document")
-def read_document(w: Node, r: Reader) -> Node:
-    source = take(w, "source")
-    kind = source.pop("type")
-    part: Node = {"type": "input_file"}
-    if kind == "base64":
-        part["file_data"] = _data_url(source)
-    elif kind == "text":
-        part["text"] = _string(source, "data")
-        if "media_type" in source:
-            part["media_type"] = source.pop("media_type")
-    elif kind == "content":
-        part["content"] = r.parts(parts, source.pop("content"))
-    elif kind == "url":
-        part["file_url"] = _string(source, "url")
-    elif kind == "file":
-        part["file_id"] = _string(source, "file_id")
-    else:
-        raise IllTyped("source")
-    for key in _DOCUMENT_KEYS:
-        if key in w:
-            part[key] = w.pop(key)
-    _read_enabled(w, part)
-    return move_cache_in(w, part, r)
-
-
-@parts.write("input_file", "output_file")
-@answer_parts.write("input_file")
-def write_document(c: Node, w: Writer) -> Node | None:
+def _document(c: Node, w: Writer, x: Context) -> Node | None:
+    made, media_type = c, c["media_type"] if type(c.get("media_type")) is str else None
     if type(c.get("file_data")) is str:
-        declared = c.get("media_type") if type(c.get("media_type")) is str else None
-        source = _base64_source(c, "file_data", w, declared)
-        if source is None and declared and c["file_data"][:5].lower() != "data:":
-            source = {"type": "base64", "media_type": c.pop("media_type"), "data": c.pop("file_data")}
-        if source is None:
+        if media_type and c["file_data"][:5].lower() != "data:":
+            made = x.replaced(c, {**c, "file_data": f"data:{media_type};base64,{c['file_data']}"})
+            del made["media_type"]
+        fitted = made if x.own else _fitted(made, "file_data", x)
+        if fitted is None:
             return None
-        if source["media_type"] != "application/pdf" and not own_born(w):
-            fitted = plain_text(source)
-            if fitted is None:
-                c["file_data"] = Fated("lost", f"documents are PDF or text, not {source['media_type']}")
-                return None
-            if source["media_type"] != "text/plain":
-                c["file_data"] = Fated("approximated", "sent as plain text")
-            source = fitted
+        made = fitted if x.own else _as_text(fitted, x)
     elif type(c.get("text")) is str:
-        source = {"type": "text"}
-        if "media_type" in c:
-            source["media_type"] = c.pop("media_type")
-        elif not own_born(w):
-            source["media_type"] = "text/plain"
-        source["data"] = c.pop("text")
-    elif "content" in c and c["content"] is not None:
-        source = {"type": "content", "content": w.parts(parts, c.pop("content"))}
-    elif type(c.get("file_url")) is str:
-        source = {"type": "url", "url": c.pop("file_url")}
-    elif type(c.get("file_id")) is str and not provider_bound(w):
-        source = {"type": "file", "file_id": c.pop("file_id")}
-    else:
-        return None
-    wire: Node = {"type": "document", "source": source}
-    for key in _DOCUMENT_KEYS:
-        if key in c:
-            wire[key] = c.pop(key)
-    if "title" not in wire and type(c.get("filename")) is str:
-        wire["title"] = c["filename"]
-        c["filename"] = Fated("approximated", "as the title")
-    _write_enabled(c, wire)
-    return move_cache_out(c, wire, w)
+        made = c if x.own or media_type else x.replaced(c, {**c, "media_type": "text/plain"})
+    elif c.get("content") is None and type(c.get("file_url")) is not str and w.facing == "provider" and not x.own:
+        return None  # a file id is a handle of the provider that gave it
+    if "title" not in made and type(c.get("filename")) is str:
+        x.approximated(c, ("filename",), "as the title")
+        made = x.replaced(c, {**made, "title": c["filename"]})
+        del made["filename"]
+    return made
 
 
-def _read_enabled(w: Node, part: Node) -> None:
-    """`citations` of a document or search result: {enabled}."""
-    value = w.get("citations")
-    if "citations" in w and (value is None or (type(value) is dict and value.keys() <= {"enabled"})):
-        part["citations"] = w.pop("citations")
+def _as_text(c: Node, x: Context) -> Node:
+    """A document in base64, as text if it is not a PDF."""
+    media_type, data = split_data_url(c["file_data"]) or ("", "")
+    if media_type == "application/pdf":
+        return c
+    text = plain_text({"media_type": media_type, "data": data})
+    if text is None:
+        raise Mismatch((), f"documents are PDF or text, not {media_type}")
+    if media_type != "text/plain":
+        x.approximated(c, ("file_data",), "sent as plain text")
+    made = {key: value for key, value in c.items() if key != "file_data"}
+    return x.replaced(c, {**made, "text": text["data"], "media_type": "text/plain"})
 
 
-def _write_enabled(c: Node, wire: Node) -> None:
-    value = c.get("citations")
-    if "citations" in c and (value is None or (type(value) is dict and value.keys() <= {"enabled"})):
-        wire["citations"] = c.pop("citations")
+def _found(c: Node, w: Writer, x: Context) -> Node:
+    if type(c.get("content")) is not str or x.own:
+        return c
+    return x.replaced(c, {**c, "content": [{"type": "input_text", "text": c["content"]}]})
 
 
-# ---- what else a tool result may hold -------------------------------------------------------------------------------
-
-
-@parts.read("search_result")
-@answer_parts.read("search_result")
-def read_search_result(w: Node, r: Reader) -> Node:
-    part: Node = {"type": "search_result", "source": _string(w, "source"), "title": w.pop("title")}
-    part["content"] = r.parts(parts, w.pop("content"))
-    _read_enabled(w, part)
-    return move_cache_in(w, part, r)
-
-
-@parts.write("search_result")
-@answer_parts.write("search_result")
-def write_search_result(c: Node, w: Writer) -> Node | None:
-    if type(c.get("source")) is not str:
-        return None
-    wire: Node = {"type": "search_result", "source": c.pop("source"), "title": c.pop("title", "")}
-    content = c.pop("content", None)
-    if type(content) is str:
-        wire["content"] = [{"type": "text", "text": content}] if not own_born(w) else content
-    else:
-        wire["content"] = w.nodes(parts, content or [])
-    _write_enabled(c, wire)
-    return move_cache_out(c, wire, w)
-
-
-@parts.read("tool_reference")
-def read_tool_reference(w: Node, r: Reader) -> Node:
-    return move_cache_in(w, {"type": "tool_reference", "name": _string(w, "tool_name")}, r)
-
-
-@parts.write("tool_reference")
-def write_tool_reference(c: Node, w: Writer) -> Node | None:
-    if type(c.get("name")) is not str:
-        return None
-    return move_cache_out(c, {"type": "tool_reference", "tool_name": c.pop("name")}, w)
-
-
+_HOOKS: dict[str, Any] = {
+    **dict.fromkeys(_TEXTS, _text),
+    **dict.fromkeys(_PICTURES, _image),
+    **dict.fromkeys(_PAPERS, _document),
+    "search_result": _found,
+}
+declare(parts, asked, _HOOKS)
+declare(
+    answer_parts,
+    answered,
+    {**{type_: hook for type_, hook in _HOOKS.items() if type_ in answered.by_type}, "refusal": _refusal},
+)
 parts.cannot("input_audio output_audio", "anthropic-messages has no audio input")
 parts.cannot("encrypted_content", "only its own provider can read it")
 parts.cannot("input_video output_video", "anthropic-messages has no video input")

@@ -10,181 +10,134 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated, IllTyped, take
+from unified_llm.engine import Approximate, Context, Mismatch, codec, json, string
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.generated_ids import made_id
 from unified_llm.foundation.json_codec import load_text
 
-from .blocks import blocks
-from .calls import move_caller_in, move_caller_out, take_text
-from .content import move_cache_in, move_cache_out, own_born, withhold
+from .blocks import after, before, cases
+from .calls import CALLER, called_by, numbered
+from .tables import CACHE
 
-__all__: list[str] = []
+__all__ = ["at_provider", "is_hosted"]
 
 Node = dict[str, Any]
 
 
-# ---- calls ----------------------------------------------------------------------------------------------------------
+def _lone(found: list[Any], x: Context) -> Any:
+    if len(found) != 1:
+        raise Mismatch
+    return found[0]
 
 
-def _text_of(given: Node, key: str) -> str | None:
-    if key not in given:
-        return None
-    return take_text(given, key)
+def _one_command(found: list[Any], x: Context) -> Any:
+    if len(found) > 1 and all(type(command) is str for command in found):
+        raise Approximate("\n".join(found), "joined to one command")
+    return _lone(found, x)
 
 
-@blocks.read("server_tool_use")
-def read_server_use(w: Node, r: Reader) -> Node:
-    read = _CALLS.get(w["name"])
-    if read is None:
-        raise IllTyped("name")
-    name, call_id = w.pop("name"), take_text(w, "id")
-    empty = w["input"] == {}
-    given = take(w, "input")
-    item = read(given, name)
-    item["call_id"] = call_id
-    if "executor" in item:
-        r.form(item, "hosted", True)
+def _call(tool: str, given: Any, type_: str, **constants: Any) -> None:
+    wire = {"type": "server_tool_use", "id": string("call_id").required(None), "name": tool, "input": given}
+    cases.case({**wire, **CALLER, **CACHE}, type_, **constants)
+
+
+_call("web_search", {"query?": string("action.query")}, "web_search_call")
+_url = codec("urls", str, read=lambda url, x: [url], write=_lone, canonical=(list,))
+_call("web_fetch", {"url?": _url}, "web_fetch_call")
+_call("code_execution", {"code?": string("code")}, "code_interpreter_call")
+_command = codec("action.commands", str, read=lambda word, x: [word], write=_one_command, canonical=(list,))
+_call("bash_code_execution", {"command?": _command}, "shell_call", executor="provider")
+_SEARCHES = ("tool_search_tool_regex", "tool_search_tool_bm25")
+for _name in _SEARCHES:
+    _call(_name, json("arguments", dict), "tool_search_call", execution="server", name=_name)
+
+
+def _named(node: Node, w: Node, r: Reader) -> Node:
+    if node["type"] == "web_search_call" and "action" in node:
+        node["action"] = {"type": "search", **node["action"]}
+    if "executor" in node:
+        r.form(node, "hosted", True)
     for key in ("type", "executor", "name"):
-        r.place(item, (key,), ("name",))
-    if empty:
-        r.form(item, "input", "empty")
-    if w:
-        move_caller_in(w, item, r)
-        move_cache_in(w, item, r)
-    return item
+        r.place(node, (key,), ("name",))
+    return node
 
 
-def _read_search(given: Node, name: str) -> Node:
-    item: Node = {"type": "web_search_call"}
-    query = _text_of(given, "query")
-    if query is not None:
-        item["action"] = {"type": "search", "query": query}
-    return item
+def _hosted(c: Node, w: Writer, x: Context) -> Node:
+    c = numbered(called_by(c, w, x), x)
+    if c.get("call_id") is not None or x.own:
+        return c
+    number = w.context["nameless"] = w.context.get("nameless", -1) + 1
+    return x.replaced(c, {**c, "call_id": made_id("srvtoolu", w.seed, number)})
 
 
-def _read_fetch(given: Node, name: str) -> Node:
-    url = _text_of(given, "url")
-    return {"type": "web_fetch_call", **({"urls": [url]} if url is not None else {})}
-
-
-def _read_code(given: Node, name: str) -> Node:
-    code = _text_of(given, "code")
-    return {"type": "code_interpreter_call", **({"code": code} if code is not None else {})}
-
-
-def _read_bash(given: Node, name: str) -> Node:
-    command = _text_of(given, "command")
-    action = {"action": {"commands": [command]}} if command is not None else {}
-    return {"type": "shell_call", "executor": "provider", **action}
-
-
-def _read_tool_search(given: Node, name: str) -> Node:
-    item: Node = {"type": "tool_search_call", "execution": "server", "name": name, "arguments": dict(given)}
-    given.clear()
-    return item
-
-
-_CALLS = {
-    "web_search": _read_search,
-    "web_fetch": _read_fetch,
-    "code_execution": _read_code,
-    "bash_code_execution": _read_bash,
-    "tool_search_tool_regex": _read_tool_search,
-    "tool_search_tool_bm25": _read_tool_search,
-}
-
-
-def _server_use(c: Node, name: str, given: Node, w: Writer) -> Node:
-    call_id = c.pop("call_id") if c.get("call_id") is not None else c.pop("id", None)
-    if call_id is None and not own_born(w):
-        number = w.context["nameless"] = w.context.get("nameless", -1) + 1
-        call_id = made_id("srvtoolu", w.seed, number)
-    wire: Node = {"type": "server_tool_use", "id": call_id, "name": name, "input": given}
-    if c:
-        withhold(c, w)
-        move_caller_out(c, wire, w)
-        move_cache_out(c, wire, w)
-    return wire
-
-
-@blocks.write("web_search_call")
-def write_search(c: Node, w: Writer) -> Node | None:
-    given: Node = {}
+def _search(c: Node, w: Writer, x: Context) -> Node | None:
     action = c.get("action")
-    if type(action) is dict and action.get("type", "search") == "search":
-        own = take(c, "action")
-        if "type" not in own:
-            w.added(given, "query", "taken for a search")
-        own.pop("type", None)
-        if type(own.get("query")) is str:
-            given["query"] = own.pop("query")
-        elif type(own.get("queries")) is list and len(own["queries"]) == 1:
-            given["query"] = own.pop("queries")[0]
-    elif action is not None:
+    if action is None:
+        return _hosted(c, w, x)
+    if type(action) is not dict or action.get("type", "search") != "search":
         return None
-    return _server_use(c, "web_search", given, w)
+    made = {key: value for key, value in action.items() if key != "type"}
+    if type(made.get("query")) is not str and type(made.get("queries")) is list and len(made["queries"]) == 1:
+        made["query"] = made.pop("queries")[0]
+    if "type" not in action:
+        x.approximated(c, ("action",), "taken for a search")
+    return _hosted(x.replaced(c, {**c, "action": made}), w, x)
 
 
-@blocks.write("web_fetch_call")
-def write_fetch(c: Node, w: Writer) -> Node | None:
-    urls = c.get("urls")
-    if type(urls) is list and len(urls) > 1:
-        return None
-    return _server_use(c, "web_fetch", {"url": c.pop("urls")[0]} if urls else {}, w)
+def _fetch(c: Node, w: Writer, x: Context) -> Node | None:
+    several = type(c.get("urls")) is list and len(c["urls"]) > 1
+    return None if several else _hosted(c, w, x)
 
 
-@blocks.write("code_interpreter_call")
-def write_code(c: Node, w: Writer) -> Node:
-    return _server_use(c, "code_execution", {"code": c.pop("code")} if type(c.get("code")) is str else {}, w)
+def is_hosted(c: Node, w: Writer | None) -> bool:
+    """Whether a shell runs at the provider's."""
+    return c.get("executor") == "provider" or bool(w is not None and w.form(c, "hosted"))
 
 
-@blocks.write("shell_call")
-def write_bash(c: Node, w: Writer) -> Node | None:
+def at_provider(c: Node, x: Context) -> Node:
+    """A shell of the provider's, which is said by the block."""
     if c.get("executor") == "provider":
-        del c["executor"]
-    elif not w.form(c, "hosted"):
-        return _client_bash(c, w)
-    given: Node = {}
-    if type(c.get("action")) is dict:
-        action = take(c, "action")
-        commands = action.get("commands")
-        if type(commands) is list and len(commands) == 1:
-            given["command"] = action.pop("commands")[0]
-        elif type(commands) is list and commands and all(type(command) is str for command in commands):
-            given["command"] = "\n".join(commands)
-            action["commands"] = Fated("approximated", "joined to one command")
-    return _server_use(c, "bash_code_execution", given, w)
+        return c
+    if "executor" in c:
+        x.lost(c, ("executor",))
+    return x.replaced(c, {**c, "executor": "provider"})
 
 
-def _client_bash(c: Node, w: Writer) -> Node | None:
-    """A shell command for the client: a call of the tool `bash`, which is what such a tool is declared as here."""
+def _bash(c: Node, w: Writer, x: Context) -> Node | None:
     action = c.get("action")
-    commands = action.get("commands") if type(action) is dict else None
-    if type(commands) is not list or type(c.get("call_id")) is not str:
+    if is_hosted(c, w):
+        return _hosted(at_provider(c, x), w, x)
+    # A shell command for the client: a call of the tool `bash`, which is what such a tool is declared as here.
+    if type(action) is not dict:
         return None
-    if any(type(command) is not str for command in commands):
+    commands = action.get("commands")
+    if (
+        type(commands) is not list
+        or type(c.get("call_id")) is not str
+        or any(type(each) is not str for each in commands)
+    ):
         return None
-    own = take(c, "action")
-    own["commands"] = Fated("approximated", "as a call of the tool bash")
-    c.pop("executor", None)
-    return {"type": "tool_use", "id": c.pop("call_id"), "name": "bash", "input": {"command": "\n".join(commands)}}
+    x.approximated(c, ("action", "commands"), "as a call of the tool bash")
+    for key in action.keys() - {"commands"}:
+        x.lost(c, ("action", key))
+    made = {key: value for key, value in c.items() if key not in ("action", "executor")}
+    given = {"command": "\n".join(commands)}
+    return x.replaced(c, {**made, "type": "function_call", "name": "bash", "arguments": given})
 
 
-@blocks.write("tool_search_call")
-def write_tool_search(c: Node, w: Writer) -> Node | None:
-    name = c.get("name")
-    if c.get("execution", "server") != "server" or name not in ("tool_search_tool_regex", "tool_search_tool_bm25"):
+def _tool_search(c: Node, w: Writer, x: Context) -> Node | None:
+    arguments: Any = c.get("arguments") if c.get("arguments") is not None else {}
+    if c.get("execution") not in (None, "server") or c.get("name") not in _SEARCHES:
         return None
-    c.pop("execution", None)
-    arguments = c.get("arguments")
     if type(arguments) is str:
-        try:
-            arguments = load_text(arguments)
-        except ValueError:
-            return None
-    if arguments is not None and type(arguments) is not dict:
-        return None
-    c.pop("arguments", None)
-    return _server_use(c, c.pop("name"), arguments or {}, w)
+        arguments = load_text(arguments)
+    return _hosted(x.replaced(c, {**c, "execution": "server", "arguments": arguments}), w, x)
+
+
+after["server_tool_use"] = _named
+before["web_search_call"] = _search
+before["web_fetch_call"] = _fetch
+before["code_interpreter_call"] = _hosted
+before["shell_call"] = _bash
+before["tool_search_call"] = _tool_search

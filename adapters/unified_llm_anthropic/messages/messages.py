@@ -22,6 +22,7 @@ from unified_llm.provenance.opaque import is_sealed
 from .blocks import blocks
 from .carriers import carried_by, carrier_of, join_carried
 from .content import answer_parts, own_born, parts, said
+from .hosted import is_hosted
 from .usual import read_usual, write_usual
 
 __all__ = [
@@ -138,7 +139,7 @@ def role_of(item: Node, w: Writer | None) -> str:
     kind = item.get("type")
     if kind == "message":
         return _ROLES.get(item.get("role") or "", "user")
-    if kind in _OUTPUTS or (kind == "shell_call_output" and not _is_hosted(item, w)):
+    if kind in _OUTPUTS or (kind == "shell_call_output" and not is_hosted(item, w)):
         return "user"
     return "system" if kind == "tool_change" else "assistant"
 
@@ -279,8 +280,7 @@ def _write_item(item: Node, w: Writer) -> list[Any]:
             for index in range(len(item["opaque"])):
                 w.report(item, ("opaque", index), "parked" if w.vault is not None else "lost", "foreign")
         return out
-    written: list[Any] = w.piece(lambda c, _: _write_split(c, str(kind), inline, w), item)
-    return written
+    return _write_split(item, inline, w)
 
 
 # Hosted calls that may hold their results, the item such results are apart, and the keys that hold them.
@@ -291,26 +291,21 @@ _INLINE: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
-def _write_split(c: Node, kind: str, inline: tuple[str, tuple[str, ...]], w: Writer) -> list[Any]:
+def _write_split(item: Node, inline: tuple[str, tuple[str, ...]], w: Writer) -> list[Any]:
     """A hosted call and, in a block of its own, the result it holds."""
-    result: Node = {"call_id": c.get("call_id") or c.get("id")}
-    result.update({key: c.pop(key) for key in inline[1] if c.get(key) is not None})
-    call = blocks.writes[kind](c, w)
-    if call is None:
-        c.update(result)
-        return []
-    block = blocks.writes[inline[0]](result, w)
-    result.pop("call_id", None)
-    c.update(result)
-    if block is None:
-        return [call]
-    w.added(block, "tool_use_id", "results stand apart from their call here")
-    return [call, block]
-
-
-def _is_hosted(item: Node, w: Writer | None) -> bool:
-    """Whether a shell runs at the provider's."""
-    return item.get("executor") == "provider" or bool(w is not None and w.form(item, "hosted"))
+    held = {key: item[key] for key in inline[1] if item.get(key) is not None}
+    call = {key: value for key, value in item.items() if key not in held}
+    result: Node = {"type": inline[0], "call_id": item.get("call_id") or item.get("id"), **held}
+    mark = len(w.raw)
+    out = w.nodes(blocks, (call,))
+    found = w.nodes(blocks, (result,)) if out else []
+    for number, (node, keys, fate, detail, capability) in enumerate(w.raw[mark:], mark):
+        if node is call or node is result:  # it is told of the item
+            said = keys or ((next(iter(held)),) if node is result else ())
+            w.raw[number] = (item, said, fate, detail, capability)
+    if found:
+        w.added(found[0], "tool_use_id", "results stand apart from their call here")
+    return [*out, *found]
 
 
 # ---- hosted calls of other providers --------------------------------------------------------------------------------
@@ -340,7 +335,7 @@ def _paired(items: list[Node], w: Writer) -> list[Node]:
     flat: set[int] = w.context.setdefault("flat", set())
     for item in others:
         kind = item.get("type")
-        if kind not in _HOSTED or (kind == "shell_call" and not _is_hosted(item, w)):
+        if kind not in _HOSTED or (kind == "shell_call" and not is_hosted(item, w)):
             continue
         result = results.get(item.get("call_id"))
         if _writable(item, w) >= 2 or (result is not None and _writable(item, w) == 1 and _writable(result, w)):
@@ -361,7 +356,7 @@ def _paired(items: list[Node], w: Writer) -> list[Node]:
 def _is_result(item: Node, w: Writer) -> bool:
     """Whether an item is the result of a hosted call."""
     kind = item.get("type")
-    return kind in _HOSTED.values() and (kind != "shell_call_output" or _is_hosted(item, w))
+    return kind in _HOSTED.values() and (kind != "shell_call_output" or is_hosted(item, w))
 
 
 def _writable(item: Node, w: Writer) -> int:

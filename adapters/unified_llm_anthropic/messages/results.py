@@ -10,356 +10,272 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take, take_all
+from unified_llm.engine import Context, Field, Mismatch, Shape, Union, codec, integer, nested, opaque, string, union
+from unified_llm.engine.bridge import After, cases_of, declare
+from unified_llm.engine.pairs.mapping import Fated, Mapping
+from unified_llm.engine.pairs.origins import is_own
 from unified_llm.engine.pairs.reading import Reader
-from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.pairs.writing import NOTE, Writer
 from unified_llm.engine.shared.code_results import failed, said_by, take_printed
-from unified_llm.provenance.opaque import is_envelope, opaque_piece, open_sealed, seal, split_opaque
+from unified_llm.provenance.opaque import is_envelope, open_sealed, seal
 
-from .blocks import blocks, ordered
-from .calls import move_caller_in, move_caller_out, take_text
-from .content import move_cache_in, move_cache_out, own_born, parts, withhold
+from .blocks import after, before, cases, ordered
+from .calls import CALLER, called_by
+from .content import parts
+from .hosted import at_provider, is_hosted
+from .tables import CACHE, PROTOCOL
 
 __all__ = ["hits"]
 
 Node = dict[str, Any]
 
-hits = Mapping("anthropic-messages web search results")
+
+def _result(kind: str, type_: str, *contents: Any, **constants: Any) -> None:
+    """The cases of a result: an error, and what else its content may be."""
+    error = {
+        "type": f"{kind}_error",
+        "error_code": string("error.code").nullable().required(None),
+        "error_message?": string("error.message").nullable(),
+    }
+    for content in (error, *contents):
+        cases.case(
+            {
+                "type": kind,
+                "tool_use_id": string("call_id").required(None),
+                "content": content,
+                **CALLER,
+                **CACHE,
+            },
+            type_,
+            when=_has_failed if content is error else _is_ciphered if "encrypted_stdout" in content else None,
+            **constants,
+        )
 
 
-def _read_failure(w: Node, item: Node, kind: str, r: Reader) -> bool:
-    """Whether the content is an error object; the item then says so."""
-    content = w["content"]
-    if type(content) is not dict or content.get("type") != f"{kind}_error":
-        return False
-    own = take(w, "content")
-    del own["type"]
-    item["error"] = {"code": own.pop("error_code", None)}
-    if "error_message" in own:
-        item["error"]["message"] = own.pop("error_message")
-    for key in item["error"]:
-        r.place(item, ("error", key), ("content", f"error_{key}"))
-    return True
+def _has_failed(c: Node) -> bool:
+    return type(c.get("error")) is dict and bool(c["error"])
 
 
-def _write_failure(c: Node, wire: Node, kind: str) -> bool:
-    error = c.get("error")
-    if type(error) is not dict or not error:
-        return False
-    own = take(c, "error")
-    wire["content"] = {"type": f"{kind}_error", "error_code": own.pop("code", None)}
-    if "message" in own:
-        wire["content"]["error_message"] = own.pop("message")
-    return True
+def _is_ciphered(c: Node) -> bool:
+    return any(piece.get("kind") == "encrypted_stdout" for piece in c.get("opaque") or ())
 
 
-def _result(w: Node, type_: str) -> Node:
-    return {"type": type_, "call_id": take_text(w, "tool_use_id")}
+def _read_lone(key: str) -> After:
+    """What a lone element left is kept with the result, whose content it is."""
+
+    def read(node: Node, w: Node, r: Reader) -> Node:
+        if "executor" in node:
+            r.form(node, "hosted", True)
+        extra = node[key][0].pop("extra", None) if key in node else None
+        if extra is not None:
+            r.extra(node).setdefault("rest", {})["content"] = extra[r.protocol]["rest"]
+        return node
+
+    return read
 
 
-def _ended(w: Node, item: Node, r: Reader) -> Node:
-    if w:
-        move_caller_in(w, item, r)
-        move_cache_in(w, item, r)
-    return item
+# ---- searches -------------------------------------------------------------------------------------------------------
+
+hits = Mapping(f"{PROTOCOL} web search results")
+_hits = Union(hits.name)
+_hits.case(
+    {
+        "type": "web_search_result",
+        "url?": string("url").nullable(),
+        "title?": string("title").nullable(),
+        "page_age?": string("page_age").nullable(),
+        "encrypted_content?": opaque("encrypted_content"),
+    }
+)
 
 
-def _written(c: Node, wire: Node, w: Writer) -> Node:
-    if c:
-        withhold(c, w)
-        move_caller_out(c, wire, w)
-        move_cache_out(c, wire, w)
-    return wire
+def _opened(node: Node, w: Node, r: Reader) -> Node:
+    """A hit that traveled in an envelope; of one that anybody may have made only its opaque data."""
+    if not is_envelope(w.get("encrypted_content"), r):
+        return node
+    found = open_sealed(w["encrypted_content"], f"url:{w.get('url')}", r)
+    if found is None:
+        return node
+    if r.secret is not None:
+        return {**found, **({"extra": node["extra"]} if "extra" in node else {})}
+    return {**node, "opaque": found["opaque"]} if found.get("opaque") else node
 
 
-_HIT = ("url", "title", "page_age")
+def _sealed(c: Node, w: Writer, x: Context) -> Node:
+    pieces = c.get("opaque") or []
+    foreign = [piece for piece in pieces if not is_own(piece, w)]
+    if x.own or len(foreign) < len(pieces):
+        return c
+    made = {"url": "", "title": "", **{key: value for key, value in c.items() if key not in ("opaque", "snippet")}}
+    data = seal(ordered(dict(c)), f"url:{made['url']}", w.secret)
+    made["opaque"] = [{"kind": "encrypted_content", "data": data, "origin": {"protocol": w.protocol}}]
+    if foreign:
+        w.report(c, ("opaque",), "parked", NOTE)
+    return x.replaced(c, made)
 
 
-@hits.read("web_search_result")
-def read_hit(w: Node, r: Reader) -> Node:
-    cipher = w.get("encrypted_content")
-    opened = None
-    if sealed := is_envelope(cipher, r):
-        opened = open_sealed(w.pop("encrypted_content"), f"url:{w.get('url')}", r)
-        if opened is not None and r.secret is not None:
-            for key in _HIT:
-                w.pop(key, None)
-            return opened
-    hit: Node = {key: w.pop(key) for key in _HIT if key in w}
-    if opened is not None and opened.get("opaque"):
-        hit["opaque"] = opened["opaque"]
-    if type(cipher) is str and cipher and not sealed:
-        hit["opaque"] = [opaque_piece("encrypted_content", w.pop("encrypted_content"), r)]
-        r.place(hit, ("opaque",), ("encrypted_content",))
-    return hit
+declare(hits, _hits, {None: _sealed}, {"web_search_result": _opened})
+_result("web_search_tool_result", "web_search_result", union("results", cases_of(hits)))
 
 
-def _write_hit(c: Node, w: Writer) -> Node:
-    node = dict(c)
-    own, foreign = split_opaque(c, w)
-    wire: Node = {"type": "web_search_result", **{key: c.pop(key) for key in _HIT if key in c}}
-    kinds = {piece.get("kind"): piece["data"] for piece in own}
-    if kinds.keys() == {"encrypted_content"}:
-        wire["encrypted_content"] = kinds["encrypted_content"]
-    elif own:
-        c["opaque"] = own
-    if not own and not own_born(w):
-        wire.setdefault("url", "")
-        wire.setdefault("title", "")
-        wire["encrypted_content"] = seal(ordered(node), f"url:{wire['url']}", w.secret)
-        c.pop("snippet", None)
-        if foreign:
-            c["opaque"] = Fated("parked", "kept in an envelope")
-    return wire
-
-
-@blocks.read("web_search_tool_result")
-def read_search_result(w: Node, r: Reader) -> Node:
-    item = _result(w, "web_search_result")
-    if not _read_failure(w, item, "web_search_tool_result", r):
-        item["results"] = r.nodes(hits, w["content"])
-        r.place(item, ("results",), ("content",))
-        del w["content"]
-    return _ended(w, item, r)
-
-
-@blocks.write("web_search_result")
-def write_search_result(c: Node, w: Writer) -> Node | None:
-    if c.get("call_id") is None and not c.get("results") and not own_born(w):
+def _found(c: Node, w: Writer, x: Context) -> Node | None:
+    if c.get("call_id") is None and not c.get("results") and not x.own:
         return None  # what came with a search that has no id here, and no hits
-    wire: Node = {"type": "web_search_tool_result", "tool_use_id": c.pop("call_id", None)}
-    if not _write_failure(c, wire, "web_search_tool_result"):
-        found = c.pop("results", None) or []
-        if w.facing == "provider" and not own_born(w) and not all(_ours(hit, w) for hit in found):
-            c["results"] = found
-            return None
-        wire["content"] = write_hits(found, w)
-    return _written(c, wire, w)
+    found = c.get("results") or []
+    if w.facing == "provider" and not x.own and not _has_failed(c) and not all(_is_ours(hit, w) for hit in found):
+        return None
+    return called_by(c if c.get("results") is not None else x.replaced(c, {**c, "results": []}), w, x)
 
 
-def write_hits(found: list[Node], w: Writer) -> list[Node]:
-    """The hits of a search; a hit the reader could not read goes back as it was."""
-    out: list[Node] = []
-    for hit in found:
-        if "type" in hit:
-            out += w.nodes(hits, (hit,))
-        else:
-            doc = w.doc
-            out.append(w.root(_write_hit, hit))
-            w.doc = doc
-    return out
-
-
-def _ours(hit: Node, w: Writer) -> bool:
+def _is_ours(hit: Node, w: Writer) -> bool:
     pieces = hit.get("opaque") or ()
     return bool(pieces) and all((piece.get("origin") or {}).get("protocol") == w.protocol for piece in pieces)
 
 
-@blocks.read("web_fetch_tool_result")
-def read_fetch_result(w: Node, r: Reader) -> Node:
-    item = _result(w, "web_fetch_result")
-    if not _read_failure(w, item, "web_fetch_tool_result", r):
-        content = take(w, "content")
-        if content.pop("type") != "web_fetch_result":
-            raise IllTyped("content")
-        page: Node = {key: content.pop(key) for key in ("url", "retrieved_at") if key in content}
-        for key in page:
-            r.place(item, ("results", 0, key), ("content", key))
-        if "content" in content:
-            page["document"] = r.node(parts, content.pop("content"))
-            r.place(item, ("results", 0, "document"), ("content", "content"))
-        item["results"] = [page]
-    return _ended(w, item, r)
+before["web_search_result"] = _found
+
+_page = Shape(
+    {
+        "type": "web_fetch_result",
+        "url?": string("url"),
+        "retrieved_at?": string("retrieved_at").nullable(),
+        "content?": union("document", cases_of(parts), one=True),
+    },
+    name=f"{PROTOCOL} page",
+)
+_result("web_fetch_tool_result", "web_fetch_result", nested("results", _page, listed=True))
 
 
-@blocks.write("web_fetch_result")
-def write_fetch_result(c: Node, w: Writer) -> Node | None:
-    wire: Node = {"type": "web_fetch_tool_result", "tool_use_id": c.pop("call_id", None)}
-    if not _write_failure(c, wire, "web_fetch_tool_result"):
-        pages = c.get("results")
-        if type(pages) is not list or len(pages) != 1 or (w.facing == "provider" and not own_born(w)):
-            return None
-        if "document" not in pages[0]:
-            return None
-        page = take_all(c, "results")[0]
-        content: Node = {"type": "web_fetch_result", **{k: page.pop(k) for k in ("url", "retrieved_at") if k in page}}
-        document = w.node(parts, page.pop("document"))
-        if document is not None:
-            content["content"] = document
-        wire["content"] = content
-    return _written(c, wire, w)
+def _fetched(c: Node, w: Writer, x: Context) -> Node | None:
+    pages = c.get("results")
+    if not x.own and not _has_failed(c) and (w.facing == "provider" or not pages or "document" not in pages[0]):
+        return None
+    return called_by(c, w, x)
 
+
+before["web_fetch_result"] = _fetched
+after["web_fetch_tool_result"] = _read_lone("results")
 
 # ---- code -----------------------------------------------------------------------------------------------------------
 
 
-def _read_files(own: Node, name: str) -> list[Node] | None:
-    """The files that code wrote; None, and left where they are, if there is anything else among them."""
-    outputs = own.get("content")
-    if type(outputs) is not list or any(
-        type(x) is not dict or x.keys() != {"type", "file_id"} or x["type"] != f"{name}_output" for x in outputs
+def _files(key: str, name: str) -> Field:
+    """The files that code wrote, if there is nothing else among them."""
+
+    def read(outputs: list[Any], x: Context) -> list[Node]:
+        return [{"type": "file", "file_id": _id(each, f"{name}_output")} for each in outputs]
+
+    def write(files: list[Any], x: Context) -> list[Node]:
+        return [{"type": f"{name}_output", "file_id": _id(each, "file")} for each in files]
+
+    return codec(key, list, read=read, write=write, canonical=(list,), exact=True)
+
+
+def _id(each: Any, type_: str) -> Any:
+    if type(each) is not dict or each.keys() != {"type", "file_id"} or each["type"] != type_:
+        raise Mismatch
+    return each["file_id"]
+
+
+_ALL = "a result says all of this"
+_printed = {
+    "stderr?": string("stderr").required("", _ALL),
+    "return_code?": integer("return_code").required(0, _ALL),
+    "content?": _files("outputs", "code_execution").required([], _ALL),
+}
+_cipher = {"type": "encrypted_code_execution_result", "encrypted_stdout": opaque("encrypted_stdout"), **_printed}
+_plain = {"type": "code_execution_result", "stdout?": string("stdout").required("", _ALL), **_printed}
+_result("code_execution_tool_result", "code_interpreter_result", _cipher, _plain)
+
+
+def _ran(c: Node, w: Writer, x: Context) -> Node | None:
+    if any(not is_own(piece, w) for piece in c.get("opaque") or ()):
+        return None
+    if x.own or _has_failed(c):
+        return called_by(c, w, x)
+    return None if w.facing == "provider" and "return_code" not in c else x.replaced(c, w.piece(_completed, c))
+
+
+def _completed(c: Node, w: Writer) -> Node:
+    """A result in the words of this one."""
+    bad = failed(c)
+    kept = ("call_id", "cache", "caller", "extra", "opaque", "turn")
+    made: Node = {"type": "code_interpreter_result", **{key: c.pop(key) for key in kept if key in c}}
+    made.update({key: c.pop(key) for key in ("stdout", "stderr", "return_code") if c.get(key) is not None})
+    files = c.get("outputs")
+    if type(files) is list and all(type(each) is dict and each.keys() == {"type", "file_id"} for each in files):
+        made["outputs"] = c.pop("outputs")
+    if "stdout" not in made and "stderr" not in made:
+        printed = take_printed(c)
+        if printed is not None:
+            made["stderr" if bad else "stdout"] = printed
+    said_by(c, "return_code")
+    if c.get("status") in ("completed", "failed"):
+        c["status"] = Fated("approximated", "said by return_code")
+    return made if not bad else {"return_code": 1, **made}
+
+
+before["code_interpreter_result"] = _ran
+
+_outcome = codec(
+    "outcome",
+    int,
+    read=lambda code, x: {"type": "exit", "exit_code": code},
+    write=lambda outcome, x: _exit_code(outcome),
+    canonical=(dict,),
+)
+
+
+def _exit_code(outcome: Node) -> Any:
+    if outcome.keys() != {"type", "exit_code"} or outcome["type"] != "exit":
+        raise Mismatch
+    return outcome["exit_code"]
+
+
+_shell = Shape(
+    {
+        "type": "bash_code_execution_result",
+        "stdout?": string("stdout"),
+        "stderr?": string("stderr"),
+        "return_code?": _outcome,
+        "content?": _files("files", "bash_code_execution"),
+    },
+    name=f"{PROTOCOL} shell output",
+)
+_result(
+    "bash_code_execution_tool_result", "shell_call_output", nested("output", _shell, listed=True), executor="provider"
+)
+
+
+def _ran_bash(c: Node, w: Writer, x: Context) -> Node | None:
+    outputs = c.get("output")
+    if is_hosted(c, w):
+        return called_by(at_provider(c, x), w, x)
+    # Of a shell of the client's: the result of a call of the tool `bash`.
+    if (
+        type(outputs) is not list
+        or type(c.get("call_id")) is not str
+        or any(type(each) is not dict for each in outputs)
     ):
         return None
-    del own["content"]
-    return [{"type": "file", "file_id": x["file_id"]} for x in outputs]
-
-
-@blocks.read("code_execution_tool_result")
-def read_code_result(w: Node, r: Reader) -> Node:
-    item = _result(w, "code_interpreter_result")
-    if not _read_failure(w, item, "code_execution_tool_result", r):
-        own = take(w, "content")
-        kind = own.pop("type")
-        if kind not in ("code_execution_result", "encrypted_code_execution_result"):
-            raise IllTyped("content")
-        for key in ("stdout", "stderr", "return_code"):
-            if key in own:
-                item[key] = own.pop(key)
-                r.place(item, (key,), ("content", key))
-        if kind.startswith("encrypted"):
-            cipher = take_text(own, "encrypted_stdout")
-            item["opaque"] = [opaque_piece("encrypted_stdout", cipher, r)]
-            r.place(item, ("opaque",), ("content", "encrypted_stdout"))
-        files = _read_files(own, "code_execution")
-        if files is not None:
-            item["outputs"] = files
-            r.place(item, ("outputs",), ("content", "content"))
-    return _ended(w, item, r)
-
-
-@blocks.write("code_interpreter_result")
-def write_code_result(c: Node, w: Writer) -> Node | None:
-    own, foreign = split_opaque(c, w)
-    if foreign:
-        c["opaque"] = own + foreign
-        return None
-    wire: Node = {"type": "code_execution_tool_result", "tool_use_id": c.pop("call_id", None)}
-    if _write_failure(c, wire, "code_execution_tool_result"):
-        return _written(c, wire, w)
-    if w.facing == "provider" and not own_born(w) and "return_code" not in c:
-        return None
-    content: Node = {"type": "encrypted_code_execution_result" if own else "code_execution_result"}
-    for piece in own:
-        if piece.get("kind") == "encrypted_stdout":
-            content["encrypted_stdout"] = piece["data"]
-        else:
-            c["opaque"] = [piece]
-    bad = failed(c)
-    for key in ("stdout", "stderr", "return_code"):
-        if key in c:
-            content[key] = c.pop(key)
-    _write_files(c, "outputs", content, "code_execution", w)
-    if not own_born(w):
-        if "stdout" not in content and "stderr" not in content:
-            printed = take_printed(c)
-            if printed is not None:
-                content["stderr" if bad else "stdout"] = printed
-        said_by(c, "return_code")
-        if c.get("status") in ("completed", "failed"):
-            c["status"] = Fated("approximated", "said by return_code")
-        for key, default in (("stdout", ""), ("stderr", ""), ("return_code", int(bool(bad))), ("content", [])):
-            if key not in content and not (own and key == "stdout"):
-                content[key] = default
-                w.added(content, key, "a result says all of this")
-    wire["content"] = content
-    return _written(c, wire, w)
-
-
-def _write_files(c: Node, key: str, content: Node, name: str, w: Writer) -> None:
-    files = c.get(key)
-    if type(files) is list and all(type(x) is dict and x.keys() == {"type", "file_id"} for x in files):
-        content["content"] = [{"type": f"{name}_output", "file_id": x["file_id"]} for x in c.pop(key)]
-
-
-_BASH = {"stdout": "stdout", "stderr": "stderr", "outcome": "return_code", "files": "content"}
-
-
-@blocks.read("bash_code_execution_tool_result")
-def read_bash_result(w: Node, r: Reader) -> Node:
-    item = _result(w, "shell_call_output")
-    item["executor"] = "provider"
-    r.form(item, "hosted", True)
-    for key in ("type", "executor"):
-        r.place(item, (key,), ("type",))
-    if not _read_failure(w, item, "bash_code_execution_tool_result", r):
-        own = take(w, "content")
-        if own.pop("type") != "bash_code_execution_result":
-            raise IllTyped("content")
-        output: Node = {key: take_text(own, key) for key in ("stdout", "stderr") if key in own}
-        if "return_code" in own:
-            output["outcome"] = {"type": "exit", "exit_code": own.pop("return_code")}
-        files = _read_files(own, "bash_code_execution")
-        if files is not None:
-            output["files"] = files
-        item["output"] = [output]
-        for key, told in _BASH.items():
-            r.place(item, ("output", 0, key), ("content", told))
-    return _ended(w, item, r)
-
-
-@blocks.write("shell_call_output")
-def write_bash_result(c: Node, w: Writer) -> Node | None:
-    if c.get("executor") == "provider":
-        del c["executor"]
-    elif not w.form(c, "hosted"):
-        return _client_bash_result(c, w)
-    outputs = c.get("output")
-    failed = type(c.get("error")) is dict and bool(c["error"])
-    if not failed and (type(outputs) is not list or len(outputs) != 1):
-        return None
-    wire: Node = {"type": "bash_code_execution_tool_result", "tool_use_id": c.pop("call_id", None)}
-    if not _write_failure(c, wire, "bash_code_execution_tool_result"):
-        own = take_all(c, "output")[0]
-        content: Node = {"type": "bash_code_execution_result"}
-        for key in ("stdout", "stderr"):
-            if key in own:
-                content[key] = own.pop(key)
-        outcome = own.get("outcome")
-        if type(outcome) is dict and outcome.get("type") == "exit" and outcome.keys() == {"type", "exit_code"}:
-            content["return_code"] = take(own, "outcome").pop("exit_code")
-            own["outcome"].pop("type")
-        _write_files(own, "files", content, "bash_code_execution", w)
-        wire["content"] = content
-    return _written(c, wire, w)
-
-
-def _client_bash_result(c: Node, w: Writer) -> Node | None:
-    outputs = c.get("output")
-    if type(outputs) is not list or type(c.get("call_id")) is not str:
-        return None
-    if any(type(out) is not dict for out in outputs):
-        return None
     texts = []
-    for out in take_all(c, "output"):
-        for key in ("stdout", "stderr"):
-            if out.get(key):
-                texts.append(str(out[key]))
-                out[key] = Fated("approximated", "as the text of a tool result")
-    c.pop("executor", None)
-    return {"type": "tool_result", "tool_use_id": c.pop("call_id"), "content": "\n".join(texts)}
+    for number, out in enumerate(outputs):
+        for key, value in out.items():
+            if key in ("stdout", "stderr"):
+                if value:
+                    texts.append(str(value))
+                    x.approximated(c, ("output", number, key), "as the text of a tool result")
+            else:
+                x.lost(c, ("output", number, key))
+    made = {key: value for key, value in c.items() if key != "executor"}
+    return x.replaced(c, {**made, "type": "function_call_output", "output": "\n".join(texts)})
 
+
+before["shell_call_output"] = _ran_bash
+after["bash_code_execution_tool_result"] = _read_lone("output")
 
 # ---- tool search ----------------------------------------------------------------------------------------------------
 
-
-@blocks.read("tool_search_tool_result")
-def read_tool_search_result(w: Node, r: Reader) -> Node:
-    item = _result(w, "tool_search_result")
-    if not _read_failure(w, item, "tool_search_tool_result", r):
-        own = take(w, "content")
-        if own.pop("type") != "tool_search_tool_search_result":
-            raise IllTyped("content")
-        item["content"] = r.nodes(parts, own.pop("tool_references"))
-        r.place(item, ("content",), ("content", "tool_references"))
-    return _ended(w, item, r)
-
-
-@blocks.write("tool_search_result")
-def write_tool_search_result(c: Node, w: Writer) -> Node | None:
-    wire: Node = {"type": "tool_search_tool_result", "tool_use_id": c.pop("call_id", None)}
-    if not _write_failure(c, wire, "tool_search_tool_result"):
-        if type(c.get("content")) is not list:
-            return None
-        references = w.nodes(parts, c.pop("content"))
-        wire["content"] = {"type": "tool_search_tool_search_result", "tool_references": references}
-    return _written(c, wire, w)
+_loaded = {"type": "tool_search_tool_search_result", "tool_references": union("content", cases_of(parts))}
+_result("tool_search_tool_result", "tool_search_result", _loaded)
+before["tool_search_result"] = called_by

@@ -84,7 +84,7 @@ def _write_ttl(word: str, x: Context) -> str:
 
 CACHE = {
     "cache_control?": {
-        "type?": enum("cache.mode", {"ephemeral": "explicit"}),
+        "type?": enum("cache.mode", {"ephemeral": "explicit"}).required("ephemeral", "there is one type"),
         "ttl?": codec("cache.ttl", str, read=lambda word, x: word, write=_write_ttl, canonical=(str,)).nullable(),
     }
 }
@@ -149,7 +149,7 @@ FINISH = Bimap(
 
 # The versions of code that may call tools; the last is what we ask for.
 PROGRAMS = ("code_execution_20250825", "code_execution_20260521", "code_execution_20260120")
-FORMS = {"caller": PROGRAMS, "type": ("absent",), "role": ("user", "assistant", "system"), "signature": ("", "absent")}
+FORMS = {"type": ("absent",), "role": ("user", "assistant", "system"), "signature": ("", "absent")}
 """The words of markers of form (`Adapter.forms`)."""
 
 # Canonical hosted tool type -> the name its calls go by.

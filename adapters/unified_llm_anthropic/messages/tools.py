@@ -180,12 +180,14 @@ def _of_search(c: Node, w: Writer, x: Context) -> Node | None:
 declare(
     tools,
     cases,
-    code_interpreter=_of_code,
-    shell=_of_shell,
-    computer=_of_computer,
-    computer_use_preview=_of_computer,
-    tool_search=_of_search,
-    custom=_as_function,
+    {
+        "code_interpreter": _of_code,
+        "shell": _of_shell,
+        "computer": _of_computer,
+        "computer_use_preview": _of_computer,
+        "tool_search": _of_search,
+        "custom": _as_function,
+    },
 )
 tools.cannot("namespace", "tools are not grouped")
 tools.cannot("programmatic_tool_calling", "each tool says by allowed_callers who may call it")

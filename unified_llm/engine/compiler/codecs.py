@@ -13,6 +13,7 @@ from .signals import FAULTS, Approximate, Cannot, Mismatch, is_same
 
 __all__ = [
     "Convert",
+    "Own",
     "checked_read",
     "checked_write",
     "enum_read",
@@ -25,7 +26,7 @@ __all__ = [
 Convert = Callable[[Any, Any], Any]
 
 
-class _Own:
+class Own:
     """The context in which an inverse is tried: that of the codec's own protocol, where nothing is recorded."""
 
     own, flags, source, target, raw, trace = True, 0, "", "", (), None
@@ -38,7 +39,7 @@ def checked_read(read: Convert, write: Convert) -> Convert:
         found = read(value, x)
         if type(value) is dict or type(value) is list:
             try:
-                whole = is_same(write(found, _Own), value)
+                whole = is_same(write(found, Own), value)
             except (Approximate, Cannot, *FAULTS):
                 whole = False
             if not whole:
@@ -55,7 +56,7 @@ def checked_write(read: Convert, write: Convert) -> Convert:
         wire = write(value, x)
         if type(value) is dict or type(value) is list:
             try:
-                whole = is_same(read(wire, _Own), value)
+                whole = is_same(read(wire, Own), value)
             except (Approximate, Cannot, *FAULTS):
                 whole = False
             if not whole:

@@ -71,11 +71,10 @@ class Emitter(Source):
                 self.add(f"{var} = opaque_of(c, {kind!r}, x)")
             self.spread_out(must=True)
         if self.reads:
-            fact = self.shape.fact
-            if fact:
-                self.add(f"x.flags |= {fact}")
             self.add("r = None")
         self.literal()
+        if self.reads and self.shape.fact:
+            self.add(f"x.flags |= {self.shape.fact}")
         self.optionals(self.walked, self.given, "n", "r")
         for branch, var, number, rest in self.inner:
             self.inside(branch, var, number, rest)
@@ -302,13 +301,19 @@ class Emitter(Source):
     def spread_in(self, row: Row, var: str, rest: str, key: str) -> None:
         more = self.var("r")
         self.add(f"{more} = {self.name(row.field.kind, row.field.inner.read_flat)}({var}, x, node)")
+        if row.must and row.field.kind == "flatten":
+            self.add(f"if {more} is {var}: raise Mismatch")  # no case reads it
         self.add(f"if {more} is not None: {rest} = put({rest}, {key!r}, {more})")
 
     def write_leaf(self, row: Row, var: str) -> None:
         field = row.field
         with self.block(f"if {self.check(var, row)}:"):
             if field.write is None or is_safe(field):
-                self.store(row.wire, self.changed(var, row))
+                value = self.changed(var, row)
+                if field.is_filled and value != var:
+                    self.add(f"{var} = {value}")
+                with self.block(f"if {var} != [] or x.own:" if field.is_filled else ""):
+                    self.store(row.wire, var if field.is_filled else value)
             else:
                 refused = f"except FAULTS as fault: x.lost(c, {row.key!r}, getattr(fault, 'why', ''))"
                 self.tried(row, var, row.wire, refused)
@@ -328,11 +333,12 @@ class Emitter(Source):
     def default(self, row: Row) -> None:
         """What the target demands where the source did not say it."""
         key, default, about = row.wire[-1], row.field.default, (self.shape.node, row.key)
-        with self.block("if not x.own:"):
+        with self.block("" if row.must else "if not x.own:"):
             self.above(row.wire[:-1])
             holder = self.holders[row.wire[:-1]]
             told = f"; x.added({holder}, {key!r}, {row.field.why!r}, {about!r})" if default is not None else ""
-            self.add(f"if {key!r} not in {holder}: {holder}[{key!r}] = {default!r}{told}")
+            unsaid = f"{holder}[{key!r}] is ABSENT" if self.is_filled_in(row) else f"{key!r} not in {holder}"
+            self.add(f"if {unsaid}: {holder}[{key!r}] = {default!r}{told}")
 
     def opaque(self, must: bool) -> list[tuple[str, Path]]:
         return [(row.field.key, row.wire) for row in self.shape.rows if row.field.kind == "opaque" and row.must == must]
@@ -377,7 +383,10 @@ class Emitter(Source):
         self.spread_out(must=False)
         if self.shape.inner_defaults:
             self.name_shape()
-            self.add("if not x.own: demand(wire, S, x)")
+            there = " or ".join(
+                f"{key!r} in wire" for key in dict.fromkeys(r.wire[0] for r in self.shape.inner_defaults)
+            )
+            self.add(f"if not x.own and ({there}): demand(wire, S, x)")
         if self.mode == "flat":
             roots = tuple(sorted(self.shape.roots))
             self.add(f"return wire, tuple([key for key in {roots!r} if key in c])")

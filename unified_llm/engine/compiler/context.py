@@ -64,6 +64,10 @@ class Context:
         """The origin of opaque data that is read, another object for each piece."""
         return {"protocol": self.source, **(self.maker or {})}
 
+    def piece(self, kind: str, data: str) -> Node | None:
+        """A piece of opaque data that came in its protocol's own field; None for what is none of its protocol's."""
+        return {"kind": kind, "data": data, "origin": self.origin}
+
     def owns(self, origin: Any) -> bool:
         """Whether opaque data of this origin goes back to the target. What only one side knows always matches.
 

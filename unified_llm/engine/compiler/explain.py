@@ -29,10 +29,13 @@ def unread(shape: Shape, w: Any, x: Any) -> Mismatch:
     try:
         _demand(shape.wire_tree, w, shape.tag)
         for row in shape.rows:
-            if row.must and row.field.read is not None and row.field.kind not in SPREAD:
-                value: Any = w
-                for key in row.wire:
-                    value = value[key]
+            value: Any = w
+            for key in row.wire if row.must else ():
+                value = value[key]
+            if row.must and row.field.kind == "flatten":
+                if row.field.inner.read_flat(value, type(x)(x.source, x.target), {}) is value:
+                    raise Mismatch(row.wire, "is of no known case")
+            elif row.must and row.field.read is not None and row.field.kind not in SPREAD:
                 if value is not None or not row.field.null:
                     _change(row.field.read, value, row.wire, type(x)(x.source, x.target), "has an unexpected value")
     except Mismatch as error:

@@ -61,6 +61,7 @@ class Field(NamedTuple):
     grows: bool = False
     written: bool = True
     lone: bool = False  # one value may stand for the list of it
+    is_filled: bool = False  # an empty list is written within its own protocol alone
     words: Any = None  # of an enum or a constant: wire words that mean what another does, and that other
 
     def is_word(self, value: Any) -> bool:
@@ -70,7 +71,8 @@ class Field(NamedTuple):
     def required(self, value: Any, why: str = "") -> Field:
         """The target demands the field: where the source does not have it, `value` is written and reported as `added`.
 
-        Inside an object that may be absent it is demanded only where that is written.
+        Inside an object that may be absent it is demanded only where that is written. A key that every document has
+        (one without `?`) is demanded of a document of the same protocol too, which may have been changed.
 
         >>> from unified_llm.engine import Context, Shape
         >>> shape = Shape({"max_tokens?": integer("max_output_tokens").required(16)}, name="demo")
@@ -106,6 +108,16 @@ class Field(NamedTuple):
         {'a': None, 'extra': {'demo': {'rest': {'b': None}}}}
         """
         return self._replace(null=True)
+
+    def filled(self) -> Field:
+        """No other protocol's document is written with an empty list here: nothing stands in its place then.
+
+        >>> from unified_llm.engine import Context, Shape
+        >>> shape = Shape({"stop?": json("stop", list).filled()}, name="demo")
+        >>> shape.write({"stop": []}, Context("other", "demo")), shape.write({"stop": []}, Context("demo", "demo"))
+        ({}, {'stop': []})
+        """
+        return self._replace(is_filled=True)
 
     def growing(self) -> Field:
         """The leaf that deltas of a stream append to."""
@@ -244,14 +256,26 @@ def opaque(kind: str) -> Field:
 
 
 def nested(
-    key: str, shape: Shape, *, read: Callable[[Any], Any] | None = None, write: Callable[[Any], Any] | None = None
+    key: str,
+    shape: Shape,
+    *,
+    read: Callable[[Any], Any] | None = None,
+    write: Callable[[Any], Any] | None = None,
+    listed: bool = False,
 ) -> Field:
     """An object with a shape of its own. `read` and `write` convert its canonical node, and are checked as a codec.
+
+    `listed`: it is the only element of a canonical list; a list of another length has no form.
 
     >>> from unified_llm.engine import Context, Shape
     >>> usage = Shape({"in?": integer("input_tokens")}, name="usage")
     >>> Shape({"usage?": nested("usage", usage)}, name="demo").read({"usage": {"in": 3}}, Context("demo", "demo"))
     {'usage': {'input_tokens': 3}}
+    >>> page = Shape({"url?": string("url")}, name="page")
+    >>> Shape({"page?": nested("results", page, listed=True)}, name="demo").write(
+    ...     {"results": [{"url": "u"}]}, Context("demo", "demo")
+    ... )
+    {'page': {'url': 'u'}}
     """
     if (read is None) != (write is None):
         raise DeclarationError(f"nested {key!r}: read and write come together")
@@ -259,20 +283,24 @@ def nested(
     def read_nested(value: Any, x: Any) -> Any:
         node = shape.read(value, x)
         if read is None or write is None:
-            return node
+            return [node] if listed else node
         found = read(node.copy())
         if write(found.copy()) != node:
             raise Mismatch((), "does not come back from its canonical form")
-        return found
+        return [found] if listed else found
 
     def write_nested(node: Any, x: Any) -> Any:
+        if listed:
+            if len(node) != 1:
+                raise Mismatch((), "is not a list of one")
+            node = node[0]
         if write is None:
             return shape.write_or_explain(node, x)
         changed = write(node.copy())
         x.replaced(node, changed)
         return shape.write_or_explain(changed, x)
 
-    return Field("nested", key, (dict,), (dict,), read_nested, write_nested, shape)
+    return Field("nested", key, (dict,), (list if listed else dict,), read_nested, write_nested, shape)
 
 
 def union(key: str, cases: Union, *, text: bool = False, one: bool = False, lone: bool = False) -> Field:

@@ -13,6 +13,7 @@ are never a loss. A difference that has no marker is an error of the declaration
 | `lone` | a value | the list of it |
 | `alias` | another spelling of a key | the key itself; recorded while reading |
 | `word:...` | that declared word of an enum | the word (in a list: each) that means the same; recorded while reading |
+| `case:...` | the case of that tag | the case before it that writes the same keys; recorded while reading |
 | `said` | a constant, where it may not be written | no such key; recorded while reading |
 """
 
@@ -42,6 +43,7 @@ __all__ = [
     "reach",
     "respelled",
     "spell",
+    "spelled",
     "spelled_as",
     "unknown",
 ]
@@ -74,6 +76,16 @@ def spell(node: Node, key: str, marker: str, x: Any) -> None:
     _drawer(node, x).setdefault("form", {})[key] = marker
 
 
+def spelled(c: Node, key: str, x: Any) -> str:
+    """The marker that the target's own reader left of a key; "" where it left none."""
+    for protocol, kept in drawers(c):
+        form = kept.get("form") if protocol == x.target else None
+        if type(form) is dict and type(form.get(key)) is str:
+            marker: str = form[key]
+            return marker
+    return ""
+
+
 def _drawer(node: Node, x: Any) -> Node:
     drawers = node.get("extra")
     if drawers is None:
@@ -91,9 +103,10 @@ def reach(node: Node, path: Path) -> Node:
 
 def opaque_in(node: Node, kind: str, data: str, x: Any) -> None:
     """Add a piece of opaque data that came in its protocol's own field."""
-    x.flags |= OPAQUE
-    piece = {"kind": kind, "data": data, "origin": x.origin}
-    node.setdefault("opaque", []).append(piece)
+    piece = x.piece(kind, data)
+    if piece is not None:
+        x.flags |= OPAQUE
+        node.setdefault("opaque", []).append(piece)
 
 
 def opaque_of(c: Node, kind: str, x: Any) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .fields import Field
 from .rows import Branch, Row
-from .signals import Path
+from .signals import ABSENT, Path
 
 if TYPE_CHECKING:
     from ..shapes.shape import Shape
@@ -116,6 +116,9 @@ class Source:
                 if child.path in self.certain:
                     out.append((key, self.holders[child.path]))
                 continue
+            if not self.reads and self.is_filled_in(child):
+                out.append((key, "ABSENT"))  # in its place, to be written or filled in
+                continue
             constant = not self.where(child, source=True)
             goal = self.where(child, source=False)
             if constant and child.field.kind == "constant":
@@ -126,6 +129,10 @@ class Source:
                 value = self.changed(var, child) if is_safe(field) else var
                 out.append((key, f"None if {var} is None else {value}" if field.null and value != var else value))
         return out
+
+    def is_filled_in(self, row: Row) -> bool:
+        """Whether every wire object has the key, so that it is filled in where the node has none."""
+        return row.must and row.field.default is not ABSENT and row.field.kind != "constant"
 
     def store(self, path: Path, value: str) -> None:
         """Put a value into the target, making the objects above it."""

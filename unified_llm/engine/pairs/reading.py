@@ -334,6 +334,12 @@ class Reader:
         self.gathered[id(wire)] = (wire, sources)
         return wire
 
+    def piece(self, kind: str, data: str) -> Node | None:
+        """A piece of opaque data that came in its protocol's own field; None for an envelope."""
+        from ...provenance.opaque import is_envelope, opaque_piece
+
+        return None if is_envelope(data, self) else opaque_piece(kind, data, self)
+
     def note(self, node: Node, keys: tuple[Any, ...], fate: str, detail: str) -> None:
         """What reading itself had to approximate (a lone surrogate, an offset cut in a character): rare."""
         self.notes.append((node, keys, fate, detail))

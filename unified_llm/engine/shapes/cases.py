@@ -5,12 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..compiler.codecs import Own
 from ..compiler.fields import Field
 from ..compiler.runtime import reach
-from ..compiler.signals import FAULTS, Mismatch, Node
+from ..compiler.signals import FAULTS, Approximate, Cannot, Mismatch, Node, is_same
 from .shape import Shape
 
-__all__ = ["Whole", "accepts_all", "chosen_writer", "constant_roots", "first_reader", "fixed", "holds"]
+__all__ = [
+    "OnDemand",
+    "Whole",
+    "accepts_all",
+    "chosen_writer",
+    "constant_roots",
+    "first_reader",
+    "fixed",
+    "holds",
+    "writes",
+]
+
+
+class OnDemand(dict[Any, Any]):
+    """A table whose entries are made when they are first asked for: what no document needs is not compiled."""
+
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self.make = make
+
+    def __missing__(self, key: Any) -> Any:
+        found = self[key] = self.make(key)
+        return found
 
 
 class Whole(Shape):
@@ -26,10 +49,16 @@ class Whole(Shape):
         self.roots: frozenset[str] = frozenset((field.key.partition(".")[0],))
         self.read_flat, self.write_flat = self._read, self._write
 
-    def _read(self, w: Any, x: Any, node: Node) -> None:
-        assert self.field.read is not None
+    def _read(self, w: Any, x: Any, node: Node) -> Node | None:
+        """Read the object; what its inverse does not give back is left over."""
+        assert self.field.read is not None and self.field.write is not None
+        value = self.field.read(w, x)
+        back = self.field.write(value, Own)
+        if not all(key in w and is_same(w[key], its) for key, its in back.items()):
+            raise Mismatch((), "does not come back from its canonical form")
         path = self.key.split(".")
-        reach(node, tuple(path[:-1]))[path[-1]] = self.field.read(w, x)
+        reach(node, tuple(path[:-1]))[path[-1]] = value
+        return {key: its for key, its in w.items() if key not in back} or None
 
     def _write(self, c: Node, x: Any) -> tuple[Any, tuple[str, ...]]:
         value: Any = c
@@ -90,6 +119,14 @@ def holds(when: Callable[[Node], bool] | None, c: Node) -> bool:
 def fixed(shape: Shape) -> dict[str, Any]:
     """The constants by which cases of one type are told apart."""
     return {key: value for key, value in shape.constants.items() if key != "type" and type(value) in (str, bool, int)}
+
+
+def writes(shape: Shape, c: Node) -> bool:
+    """Whether a flattened case writes these keys of a node of its own protocol."""
+    try:
+        return shape.matches(c, flat=True) and bool(shape.write_flat(c, Own))
+    except (Approximate, Cannot, *FAULTS):
+        return False
 
 
 def constant_roots(shape: Shape) -> set[str]:

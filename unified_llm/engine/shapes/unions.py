@@ -14,9 +14,9 @@ from typing import Any
 
 from ...types import _tables
 from ..compiler.fields import Field
-from ..compiler.runtime import native_of
+from ..compiler.runtime import native_of, spell, spelled
 from ..compiler.signals import ABSENT, FAULTS, NATIVE, NATIVES, REST, DeclarationError, Mismatch, Node, is_same
-from .cases import Whole, accepts_all, chosen_writer, constant_roots, first_reader, fixed, holds
+from .cases import OnDemand, Whole, accepts_all, chosen_writer, constant_roots, first_reader, fixed, holds, writes
 from .shape import Shape
 
 __all__ = ["Union"]
@@ -47,13 +47,16 @@ class Union:
         self.tag = tag
         self.is_items = items
         self.cases: list[Shape] = []
-        self.by_type: dict[str, list[tuple[Shape, Callable[[Node], bool] | None]]] = {}
+        self.by_type: dict[Any, list[tuple[Shape, Callable[[Node], bool] | None]]] = {}
         self.refused: dict[str, str] = {}
         self.text: Shape | None = None
         self._frozen = False
-        self.readers: dict[Any, Any] = {}
-        self.writers: dict[str, Any] = {}
+        self.readers: dict[Any, Any] = OnDemand(self._reader)
+        self.writers: dict[Any, Any] = OnDemand(lambda type_: chosen_writer(self.by_type[type_]))
         self.by_tag: dict[Any, list[Shape]] = {}
+        # Of one that is part of a node: where its object is, and the cases before one that might write the same node.
+        self.above: tuple[str, ...] = ()
+        self.rivals: dict[str, list[Shape]] = {}
 
     def __repr__(self) -> str:
         return f"Union({self.name!r})"
@@ -98,6 +101,8 @@ class Union:
                         f"union {self.name}: {label} is never written: {earlier.name} writes every {each!r}"
                     )
             self.by_type.setdefault(each, []).append((shape, when))
+        if not type_:
+            self.by_type.setdefault(None, []).append((shape, when))
         if text:
             self.text = shape
         self.cases.append(shape)
@@ -105,6 +110,8 @@ class Union:
 
     def whole(self, tag: str, field: Field) -> None:
         """A case that is one value of the node around it: the object that a codec reads (media in base64).
+
+        What the codec's inverse does not give back of an object is left over: the codec need not be checked (`exact`).
 
         >>> from unified_llm.engine import Context, Shape, codec, flatten
         >>> source = Union("source")
@@ -176,6 +183,7 @@ class Union:
 
     def bind(self, wire: tuple[str, ...], outer: Shape) -> None:
         """Say where the object is in a shape of which it is a part, so that its spelling can be kept there."""
+        self._find_rivals(wire)
         for case in self.cases:
             marked = {**case.optional_constants, **case.words}
             if marked and case.above not in ((), wire):
@@ -189,20 +197,30 @@ class Union:
             for path, words in case.words.items():
                 outer.words[wire + path] = {**outer.words.get(wire + path, {}), **words}
 
+    def _find_rivals(self, wire: tuple[str, ...]) -> None:
+        for number, case in enumerate(self.cases):
+            before = [each for each in self.cases[:number] if each.roots & case.roots]
+            if before and self.tag is not None:
+                self.rivals[case.name] = before
+        if self.rivals and self.above not in ((), wire):
+            raise DeclarationError(f"union {self.name}: with cases of one key it can be at one path alone")
+        self.above = wire
+
     def freeze(self) -> None:
-        """Make the tables of dispatch. Done on first use; afterwards the union cannot be changed."""
+        """Say that the union is in use: it cannot be changed afterwards."""
         with _LOCK:
             if self._frozen:
                 return
-            if self.tag is not None:
-                self.readers.update({value: first_reader(shapes) for value, shapes in self.by_tag.items()})
-            else:
-                for shape in reversed(self.cases):
-                    needed = [row.wire[0] for row in shape.rows if row.must]
-                    if len(set(needed)) == 1:
-                        self.readers[needed[0]] = shape.read
-            self.writers.update({type_: chosen_writer(found) for type_, found in self.by_type.items()})
             self._frozen = True
+
+    def _reader(self, value: Any) -> Any:
+        """The reader of objects with a tag value; of a oneof, of those with one key."""
+        if self.tag is not None:
+            return first_reader(self.by_tag[value])
+        for shape in self.cases:
+            if {row.wire[0] for row in shape.rows if row.must} == {value}:
+                return shape.read
+        raise KeyError(value)
 
     @cached_property
     def roots(self) -> frozenset[str]:
@@ -254,6 +272,8 @@ class Union:
             except FAULTS:
                 continue
             node.update(inner)
+            if shape.name in self.rivals and any(writes(rival, inner) for rival in self.rivals[shape.name]):
+                spell(node, "/".join(self.above), f"case:{w[self.tag]}", x)
             return rest
         return w
 
@@ -344,7 +364,11 @@ class Union:
 
     def write_flat(self, c: Node, x: Any) -> tuple[Any, tuple[str, ...]]:
         """The object of some keys of a node, and which they were; ABSENT where no case has them."""
-        for shape in self.cases:
+        cases = self.cases
+        if self.rivals and "extra" in c:
+            said = spelled(c, "/".join(self.above), x).removeprefix("case:")
+            cases = [*self.by_tag.get(said, ()), *cases]
+        for shape in cases:
             if shape.matches(c, flat=True):
                 mark = len(x.raw)
                 try:
@@ -361,7 +385,7 @@ class Union:
             c = {"type": NATIVE, "value": c}
         type_ = c.get("type")
         why = self.refused.get(type_, "") if type(type_) is str else ""
-        for shape, when in self.by_type.get(type_, ()) if type(type_) is str else ():
+        for shape, when in self.by_type.get(type_, ()) if type_ is None or type(type_) is str else ():
             if shape.matches(c) and holds(when, c):
                 try:
                     return shape.write_or_explain(c, x)
