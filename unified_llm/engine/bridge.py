@@ -15,11 +15,13 @@ from typing import Any
 from ..foundation.errors import InvalidBody
 from ..foundation.json_paths import at, pointer
 from . import Context, Mismatch, Raw, Shape, Union, keep_spelling, spelled_as, walk
+from .compiler.rows import roots_of
 from .compiler.signals import FAULTS
 from .pairs.mapping import IllTyped, Mapping
 from .pairs.origins import is_own
 from .pairs.reading import Reader
 from .pairs.writing import NOTE, Writer
+from .shapes.cases import OnDemand
 
 __all__ = ["After", "Before", "Joined", "cases_of", "declare", "read_part", "reads", "write_part", "writes"]
 
@@ -116,6 +118,7 @@ def declare(
     """
     cases.freeze()
     readers, writers, fitted, opened = cases.readers, cases.writers, before or {}, after or {}
+    noted = OnDemand(lambda kind: frozenset().union(*map(_placed_in, cases.by_tag[kind])))
 
     def read(w: Node, r: Reader) -> Node:
         x = r.context.get(_ENGINE)
@@ -128,10 +131,11 @@ def declare(
             x.reader = outer
         if kind in opened:
             node = opened[kind](node, w, r)
-        if r.number is not None:
-            _note_node(cases, node, w, r)
-        else:
-            r.owed.append(partial(_note_node, cases, node, w))
+        if not noted[kind].isdisjoint(node):
+            if r.number is not None:
+                _note_node(cases, node, w, r)
+            else:
+                r.owed.append(partial(_note_node, cases, node, w))
         return node
 
     def write(c: Node, w: Writer) -> Node | None:
@@ -169,6 +173,15 @@ def _is_canonical(raw: Raw) -> bool:
     return raw.keys[:1] != ("extra",)
 
 
+@cache
+def _placed_in(shape: Shape) -> frozenset[str]:
+    """The keys of a node of which a place is to be noted."""
+    inner = {root for row in (*shape.structural, *shape.spread) for root in roots_of(row)}
+    inner.difference_update(row.key[0] for row in shape.structural if isinstance(row.field.inner, _Family))
+    told = {"type"} if len(shape.constants) > 1 else set[str]()
+    return frozenset({*_moved_from(shape), *inner, *told, *(["opaque"] if shape.opaque else [])})
+
+
 def _note_node(cases: Union, node: Node, wire: Node, r: Reader) -> None:
     shape = cases.shape_of(wire, node)
     if shape is not None:
@@ -185,7 +198,7 @@ def _note_shape(shape: Shape, node: Node, wire: Node, r: Reader) -> None:
                 r.place(node, row.key + first + keys, row.wire + path)
     for row in shape.spread:
         value = at(wire, row.wire)
-        for case in row.field.inner.candidates(value):
+        for case in row.field.inner.candidates(value) if value is not None else ():
             if case.matches_wire(value):
                 _place_moved(case, node, r, row.wire)
                 roots = {keys[:1] for keys in case.leaves}
@@ -193,7 +206,7 @@ def _note_shape(shape: Shape, node: Node, wire: Node, r: Reader) -> None:
                     r.place(node, roots.pop(), row.wire)
                 break
     pieces = node.get("opaque") or ()
-    for number, piece in enumerate(pieces):
+    for number, piece in enumerate(pieces) if shape.opaque else ():
         if piece["kind"] in shape.opaque:
             r.place(node, ("opaque", number) if len(pieces) > 1 else ("opaque",), shape.opaque[piece["kind"]])
     if len(shape.constants) > 1:  # its tag says more than the type
@@ -207,8 +220,8 @@ def _place_moved(shape: Shape, node: Node, r: Reader, above: tuple[str, ...] = (
     for root, moved in _moved_from(shape).items():
         if root in node:
             for keys, path in moved:
-                if at(node, keys) is not None:
-                    r.place(node, keys, above + path)
+                if (node[root] if len(keys) == 1 else at(node, keys)) is not None:
+                    r.place(node, keys, above + path if above else path)
 
 
 def _note_places(shape: Shape, node: Node, doc: Node, r: Reader, whole: bool) -> None:
