@@ -79,7 +79,7 @@ class Store:
         self._url = async_url(given.database())
         self._engine: AsyncEngine | None = None
         self._opening = asyncio.Lock()
-        # SQLite has one writer. It lets others try again and again, in no order, and some of many would never get a turn.
+        # SQLite has one writer, for which others try again and again in no order: some of many would get no turn.
         self._turn = asyncio.Lock() if self._url.get_backend_name() == "sqlite" else nullcontext()
         self._waiting: list[tuple[sa.Table, dict[str, Any], asyncio.Future[None]]] = []
         self._is_writing = False  # a group that is no longer in `_waiting`
