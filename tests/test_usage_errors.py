@@ -28,7 +28,7 @@ MISTAKES: dict[str, Callable[[], Any]] = {
     "no model given": lambda: ul.Client().responses.create(input="Hi"),
     "total_timeout": lambda: ul.Client(total_timeout=-1).responses.create(model="local/echo", input="Hi"),
     "name a model": lambda: models.select("openai"),
-    "is not known to serve": lambda: models.select("openai/gpt-5.5", force_protocol="anthropic-messages"),
+    "no known anthropic-messages": lambda: models.select("openai/gpt-5.5", force_protocol="anthropic-messages"),
     "secret is empty": lambda: ul.convert(BODY, secret="", **WAY),  # type: ignore[call-overload]
     "library is": lambda: ul.http_client("local/echo", library="requests"),  # type: ignore[call-overload]
 }

@@ -107,7 +107,7 @@ def test_who_takes_no_body_is_given_up(server: Loopback, client_class: Any) -> N
             await client.responses.create(input="x" * 16_000_000)
 
     try:
-        with pytest.raises(ul.APITimeoutError, match="waiting to send"):
+        with pytest.raises(ul.APITimeoutError, match="timed out sending the request"):
             run(ask())
     finally:
         reading.set()

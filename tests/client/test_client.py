@@ -199,7 +199,7 @@ def test_headers_of_a_call() -> None:
         ({"input": [{"type": "mesage", "role": "user"}]}, ul.InvalidBody, "did you mean 'message'"),
         ({"input": [7]}, ul.InvalidBody, "/input/0"),
         ({"previous": "resp_1"}, ul.InvalidBody, "^/previous: .*previous_response_id="),
-        ({"tools": [len, len]}, ValueError, "two tools"),
+        ({"tools": [len, len]}, ValueError, "duplicate tool name"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_told_before_anything_is_sent(given: Any, error: Any, told: str) -> None:

@@ -31,7 +31,7 @@ import unified_llm as ul
 from unified_llm.client.upstreams.credentials import KeyAuth
 from upstreams import CHAT_STREAM, frames, streamed
 
-CANARY = 'cAnary/K3y+that"no one=may\\see'
+CANARY = 'cAnary/K3y+that"none=may\\see'
 BASE = "http://up.example/v1"
 BODY = {"model": "m", "input": "Hi"}
 Handler = Callable[[httpx2.Request], httpx2.Response]

@@ -131,7 +131,7 @@ def test_a_missing_key_is_told_once() -> None:
     assert str(caught.value).count("OPENAI_API_KEY") == 1
 
 
-def test_a_response_that_is_not_kept_is_no_matter_of_models() -> None:
+def test_a_response_that_is_not_stored_gets_no_hint_about_models() -> None:
     client = ul.Client(model="local/echo", protocol="google-interactions")
     with pytest.raises(ul.NotFoundError) as caught:
         client.responses.create(input="Hi", previous_response_id="interaction_1")

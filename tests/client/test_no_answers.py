@@ -128,7 +128,7 @@ def test_what_a_server_says_each_time_is_asked_once(what: str, stream: bool) -> 
 def test_pings_are_no_answer() -> None:
     ping = b'event: ping\ndata: {"type": "ping"}\n\n'
     canned = Canned(lambda: canned_stream(ping, ping), protocol="anthropic-messages")
-    with pytest.raises(ul.ServerError, match="no event of anthropic-messages"):
+    with pytest.raises(ul.ServerError, match="without an event of anthropic-messages"):
         sync([canned.upstream], True)
 
 

@@ -133,7 +133,7 @@ def test_what_does_not_fit_is_asked_for_again_in_a_turn_of_its_own(strategy: str
     assert [step.number for step in run.steps] == [1, 2]
     assert "name: Field required" in json.dumps(canned.bodies[1]["input"][-1])
     canned.answers = [response(bad)]
-    with pytest.raises(ul.OutputParseError, match="not what was asked for") as caught:
+    with pytest.raises(ul.OutputParseError, match="does not match text_format") as caught:
         ul.Client(canned.upstream).responses.run(**asking)
     assert len(caught.value.result.steps) == 1 and not caught.value.truncated
 

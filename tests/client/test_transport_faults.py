@@ -24,7 +24,7 @@ def test_a_request_that_is_none_is_refused_in_the_words_of_the_surface(surface: 
     sdk.history = "nonsense"  # type: ignore[assignment]
     if surface in (Responses, Contents) or surface.protocol == "google-interactions":
         pytest.skip("a string is a prompt there")
-    with pytest.raises(Exception, match="list of messages") as caught:
+    with pytest.raises(Exception, match="missing or not a list") as caught:
         sdk.call()
     assert caught.value.status_code == 400  # type: ignore[attr-defined]
 

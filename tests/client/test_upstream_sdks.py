@@ -131,7 +131,7 @@ def test_an_asynchronous_sdk_client() -> None:
 
 def test_the_kind_of_client_that_was_not_handed_in_says_so() -> None:
     upstream = Upstream.from_sdk(anthropic.AsyncAnthropic(api_key="k"), model="up")
-    with pytest.raises(ul.InvalidArgument, match="synchronous one too"):
+    with pytest.raises(ul.InvalidArgument, match="no synchronous SDK client"):
         ask(upstream)
     with pytest.raises(ul.InvalidArgument, match="one synchronous"):
         Upstream.from_sdk(openai.OpenAI(api_key="k"), openai.OpenAI(api_key="k"))

@@ -196,7 +196,7 @@ def test_a_stream_that_breaks_off_ends_in_an_error(house: House) -> None:
     said = Canned(lambda: streamed(*frames(chunk({"role": "assistant", "content": "Hel"})), httpx2.ReadError("gone")))
     done = raw(house, house.gateway({"up-1": said.upstream}), ODD % b',"stream":true')
     events = [json.loads(each[6:]) for each in done.text.split("\n\n") if each.startswith("data: {")]
-    assert "broke off" in events[-1]["error"]["message"] and "[DONE]" not in done.text
+    assert "connection closed" in events[-1]["error"]["message"] and "[DONE]" not in done.text
     assert said.bodies[0].closed
 
 

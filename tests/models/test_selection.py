@@ -207,7 +207,7 @@ def test_forcing_keeps_to_the_endpoint_that_serves_the_model(model: str, host: s
 
 
 def test_forcing_what_is_not_offered_needs_a_url() -> None:
-    with pytest.raises(ValueError, match=r"not known to serve openai-responses; it serves: openai-chat"):
+    with pytest.raises(ValueError, match=r"no known openai-responses endpoint for mistral; known: openai-chat"):
         select("mistral/mistral-small-latest", force_protocol="openai-responses")
     choice = select(
         "mistral/mistral-small-latest", force_protocol="openai-responses", base_url="https://mine.example/v1"
@@ -243,7 +243,7 @@ def test_a_model_must_be_named() -> None:
 
 @pytest.mark.parametrize("ref", ["cohere/command-a-03-2025", "openai/text-embedding-3-small"])
 def test_where_no_protocol_is_known_the_way_out_is_named(ref: str) -> None:
-    with pytest.raises(ValueError, match="force_protocol"):
+    with pytest.raises(ValueError, match="name a protocol and a base URL"):
         select(ref)
 
 

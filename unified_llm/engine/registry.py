@@ -97,10 +97,18 @@ def surface(name: str) -> Surface:
         found = _surfaces.get(name)
     except TypeError:
         found = None
-    if found is None or _loaded.get(found.adapter.protocol) is not found.adapter:
+    if found is None or not _is_current(found, name):
         known, own = split(name)
         found = _surfaces[name] = Surface(known, own, provider_of(name, own))
     return found
+
+
+def _is_current(kept: Surface, name: str) -> bool:
+    """Whether neither the adapter nor its dialect was replaced since."""
+    known = kept.adapter
+    return _loaded.get(known.protocol) is known and (
+        not kept.dialect or known.dialects[name.partition(":")[2]] is kept.dialect
+    )
 
 
 def provider_of(name: str, dialect: Mapping[str, Any]) -> str | None:

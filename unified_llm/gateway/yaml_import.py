@@ -131,7 +131,9 @@ class _Import:
         plain = rest if slash and (server or whose is not None) else model
         if whose is None and not isinstance(base, str):
             self.left.append(
-                f"{path}.model: unknown provider {prefix!r}" if slash else f"{path}.model: which provider?"
+                f"{path}.model: unknown provider {prefix!r}"
+                if slash
+                else f"{path}.model: has no provider prefix; write provider/model"
             )
             return None
         row: dict[str, Any] = {}

@@ -273,7 +273,7 @@ def from_sdk(*clients: Any, protocol: str | None = None, **changes: Any) -> Upst
     Raises `InvalidArgument` for an object that no installed adapter knows.
     """
     if not clients:
-        raise InvalidArgument("from_sdk() requires an SDK client, such as openai.OpenAI()")
+        raise InvalidArgument("from_sdk() requires a client of an official SDK")
     auto, protocol = protocol == AUTO, None if protocol == AUTO else protocol
     for spoken in (split(protocol)[0],) if protocol else map(adapter, by_preference()):
         for root, where in spoken.clients.items():
@@ -327,7 +327,7 @@ def load(path: str | Path) -> dict[str, Upstream]:
                 if "api_key" in unknown or "key" in unknown
                 else ""
             )
-            raise InvalidArgument(f"{path}: unknown key {unknown[0]!r} in [upstreams.{name}]{hint}")
+            raise InvalidArgument(f"{path}: [upstreams.{name}]: unknown key {unknown[0]!r}{hint}")
         try:
             found[name] = _of_row(dict(row))
         except (ValueError, LookupError, MissingExtra) as error:
