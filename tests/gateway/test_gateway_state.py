@@ -193,6 +193,7 @@ def test_many_writes_are_few_commits(house: House, database: str, monkeypatch: p
     monkeypatch.setattr(Store, "_commit", counted)
 
     async def use(store: Store) -> None:
+        await store.open()  # or they would come one by one, as it lets them
         await asyncio.gather(*(store.put(stored(f"r{number}", response=b"%d" % number)) for number in range(300)))
         found = [await store.get("", f"r{number}") for number in range(300)]
         assert [each and each.response for each in found] == [b"%d" % number for number in range(300)]
