@@ -29,7 +29,12 @@ Convert = Callable[[Any, Any], Any]
 class Own:
     """The context in which an inverse is tried: that of the codec's own protocol, where nothing is recorded."""
 
-    own, flags, source, target, raw, trace = True, 0, "", "", (), None
+    own: bool = True
+    flags: int = 0
+    source: str = ""
+    target: str = ""
+    raw: tuple[Any, ...] = ()
+    trace: Any = None
 
 
 def checked_read(read: Convert, write: Convert) -> Convert:
