@@ -17,6 +17,7 @@ from pydantic import BaseModel
 import unified_llm as ul
 from oracles import mounts
 from sealed import opaque
+from waiting import until
 
 PROTOCOLS = tuple(ul.protocols())
 FIRST = (
@@ -137,6 +138,7 @@ class World:
         assert self.called[2:] == [("get_weather", "Paris")]
         seen = self.service.seen
         assert [(each.protocol, each.status) for each in seen] == [(self.protocol, 200)] * 4
+        until(lambda: all(each.ended != "open" for each in seen))  # noted by the server's thread
         assert {each.ended for each in seen} <= {"done", "closed"}, "some hang up behind the last event"
         signed = set(opaque(seen[3].body))
         assert len(signed) == SIGNED[self.protocol], "everything it signed returns through the framework's history"
