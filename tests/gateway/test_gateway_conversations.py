@@ -142,7 +142,7 @@ def test_a_conversation_in_the_database(house: House, database: str) -> None:
     house.ask(second, "POST", "/v1/responses", json={**body, "input": "Two."})
     items = house.ask(first, "GET", f"/v1/conversations/{id_}/items?order=asc").json()["data"]
     assert [item["content"][0]["text"] for item in items] == ["One.", "One.", "Two.", "Two."]
-    short = house.gateway(state={**state, "keep": 1})
+    short = house.gateway(state={**state, "keep": 3})
     gone = house.ask(short, "POST", "/v1/conversations", json={}).json()["id"]
     house.run(_until_expired(short, gone))
     assert house.ask(first, "GET", f"/v1/conversations/{gone}").status_code == 404
