@@ -243,7 +243,7 @@ def test_a_model_must_be_named() -> None:
 
 @pytest.mark.parametrize("ref", ["cohere/command-a-03-2025", "openai/text-embedding-3-small"])
 def test_where_no_protocol_is_known_the_way_out_is_named(ref: str) -> None:
-    with pytest.raises(ValueError, match="name a protocol and a base URL"):
+    with pytest.raises(ValueError, match="force_protocol"):
         select(ref)
 
 

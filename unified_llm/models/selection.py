@@ -172,7 +172,7 @@ def select(
         return _forced(owner, model, known, force_protocol)
     if not offered:
         raise InvalidArgument(
-            f"no protocol is known to serve {owner.id}/{model}; name a protocol and a base URL"
+            f"no protocol is known to serve {owner.id}/{model}; pass force_protocol= and base_url="
             + (f" ({owner.note})" if owner.note else "")
         )
     reasons = _thinks(known, model) if reasoning is None else reasoning
