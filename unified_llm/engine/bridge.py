@@ -142,8 +142,9 @@ def declare(
         x = w.context.get(_ENGINE)
         if x is None:
             x = w.context[_ENGINE] = Joined(w.source or "", w.protocol)
-            extra = w.doc.get("extra") if type(w.doc) is dict else None  # a stream has no document
-            x.own = x.own or w.protocol in (extra or ())
+            # A stream has no document: its writer finds out from the first event.
+            extra = w.doc.get("extra") if type(w.doc) is dict else None
+            x.own = x.own or w.protocol in (extra or ()) or bool(w.context.get("own"))
         outer, x.writer = x.writer, w
         mark, told = len(x.raw), len(w.raw)
         try:

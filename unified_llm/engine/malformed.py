@@ -16,7 +16,7 @@ from ..foundation.json_codec import detached
 from ..foundation.json_paths import pointer
 from .pairs.mapping import ILL_TYPED, NATIVE
 
-__all__ = ["FAULTS", "refuse_conversion", "refuse_document", "refuse_event"]
+__all__ = ["FAULTS", "refuse_conversion", "refuse_document", "refuse_end", "refuse_event"]
 
 Keys = tuple[Any, ...]
 
@@ -66,6 +66,21 @@ def refuse_conversion(path: Keys, value: Any, error: Exception) -> NoReturn:
     if path:
         raise RemoteProtocolError(f"event {path[0]} of the stream cannot be converted: {_named(error)}") from error
     raise InvalidBody("", f"cannot be converted: {_named(error)}") from error
+
+
+def refuse_end(before: Iterable[tuple[int, Any]], error: Exception) -> NoReturn:
+    """The same for the end of a stream, where `before` are the data of wire events with their numbers.
+
+    Readers and writers keep values until a stream ends: one of those may be too deep, or not JSON.
+    """
+    _ours(error)
+    for number, data in before:
+        try:
+            detached(data)
+        except InvalidBody as refused:
+            raise InvalidBody(pointer((number, "data")) + refused.path, refused.reason) from error
+    _bare(error)
+    raise RemoteProtocolError(f"the end of the stream cannot be converted: {_named(error)}") from error
 
 
 def _ours(error: Exception) -> None:

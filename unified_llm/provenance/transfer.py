@@ -87,7 +87,7 @@ class LeavingWriter:
             item = event["item"]
             if not event.get("choice"):
                 self.items[event.get("output_index", 0)] = item
-                if item.get("opaque") and item.get("type") == "reasoning" and self.writing.secret is None:
+                if item.get("type") == "reasoning" and (self.waiting or self._may_strip(item)):
                     self.waiting.append(event)
                     return out
         elif kind in TERMINAL and self.items:
@@ -98,6 +98,11 @@ class LeavingWriter:
         out = [each for event in self.waiting for each in self.writer.feed(event)]
         self.waiting.clear()
         return out + self.writer.close()
+
+    def _may_strip(self, item: Node) -> bool:
+        """Whether opaque data is taken from this reasoning if it leads to an item that not every surface shows."""
+        pieces = item.get("opaque") if self.writing.secret is None else None
+        return any(not is_own(piece, self.writing) for piece in pieces or ())
 
     def _follow(self, event: Event) -> list[Event]:
         """The ends of reasoning that waited, now that it is known what they lead to."""

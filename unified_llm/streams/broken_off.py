@@ -109,8 +109,9 @@ class BrokenOff:
             if type(here) is list:
                 stack.extend(reversed(here))
             elif type(here) is dict:
-                drawer = here.get("extra", {}).get(self.origin.protocol) or {}
-                for slot in _SLOTS:
+                extra = here.get("extra")
+                drawer = extra.get(self.origin.protocol) if _is_kept(extra) else None
+                for slot in _SLOTS if drawer else ():
                     if slot in drawer:
                         yield here, ("extra", self.origin.protocol, slot), "lost", "", None
                 stack.extend(value for key, value in here.items() if key != "extra")
@@ -120,7 +121,7 @@ def _more(value: Any, known: Any, keys: tuple[Any, ...], *, leaves: bool = False
     """The paths of what a value holds beyond what is known of it; each leaf by itself, if `leaves`."""
     if value == known or value is None:
         return []
-    if type(value) is dict and (type(known) is dict or (leaves and value)):
+    if type(value) is dict and (type(known) is dict or (leaves and value)) and _is_kept(value.get("extra", {})):
         below = known if type(known) is dict else {}
         found = []
         for key, inner in value.items():
@@ -132,6 +133,11 @@ def _more(value: Any, known: Any, keys: tuple[Any, ...], *, leaves: bool = False
                 found += _more(inner, below.get(key), (*keys, key), leaves=leaves)
         return found
     return [keys]
+
+
+def _is_kept(extra: Any) -> bool:
+    """Whether it is what readers kept of an object, by protocol; counts of a provider's own may have any name."""
+    return type(extra) is dict and all(type(drawer) is dict for drawer in extra.values())
 
 
 def _located(response: Node, keys: tuple[Any, ...]) -> tuple[Node, tuple[Any, ...]]:

@@ -341,7 +341,7 @@ def framed(event: Any, number: int | None) -> Event:
 
 def checked(reader: Any, events: Iterable[Any]) -> Iterator[Event]:
     """The canonical events of wire events, read by a `WireReader`, in an order that the grammar allows."""
-    grammar = Grammar()
+    grammar, number, event = Grammar(), 0, None
     for number, event in enumerate(events):
         try:
             found = reader.feed(framed(event, number))
@@ -350,7 +350,11 @@ def checked(reader: Any, events: Iterable[Any]) -> Iterator[Event]:
         for canonical in found:
             grammar.feed(canonical)
             yield canonical
-    for canonical in reader.close():
+    try:
+        found = reader.close()
+    except FAULTS as error:
+        refuse_conversion((number,), event, error)
+    for canonical in found:
         grammar.feed(canonical)
         yield canonical
 

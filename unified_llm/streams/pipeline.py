@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from ..engine.adapter import Adapter, WireReader, WireWriter
-from ..engine.malformed import FAULTS, refuse_conversion
+from ..engine.malformed import FAULTS, refuse_conversion, refuse_end
 from ..engine.pairs.reading import Reader
 from ..engine.pairs.writing import Writer
 from ..engine.registry import surface
@@ -182,7 +182,14 @@ class Pipe:
                 self.sent += passed
 
     def close(self) -> list[Event]:
+        """The wire events that the end of the stream makes."""
         self._count_passed()
+        try:
+            return self._end()
+        except FAULTS as error:
+            refuse_end(self.recent, error)
+
+    def _end(self) -> list[Event]:
         out: list[Event] = []
         events = self.reader.close()
         for canonical in events:

@@ -91,6 +91,8 @@ class MessagesWriter(ForeignWriter):
             return [self._delta(place, {"type": "citations_delta", "citation": citation})] if citation else []
         if kind == "response.content_part.added":
             block = self.w.node(answer_parts, event["part"])
+            if block is None:
+                return []
             if "text" in self.override:
                 block["text"] = self.override["text"]
             return [self._start_block(block, (at, event["content_index"]))]

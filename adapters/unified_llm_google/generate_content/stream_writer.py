@@ -324,22 +324,24 @@ class GenerateContentWriter:
         if self.group is not None:
             self.gathered += released
             return [self._close_group(answer)]
-        for candidate in answer.get("candidates") or ():
-            # A stream without it counts as cut off. (What could not be read is there as it came.)
-            if type(candidate) is dict and "finishReason" not in candidate:
+        given = answer.get("candidates")
+        # What could not be read is there as it came: a list of something else, or no list.
+        candidates = {at: each for at, each in enumerate(given) if type(each) is dict} if type(given) is list else {}
+        for candidate in candidates.values():
+            if "finishReason" not in candidate:  # a stream without it counts as cut off
                 candidate["finishReason"] = _WORDS[event["type"]]
                 self.w.added(candidate, "finishReason", "a stream that does not say is cut off")
         carrier = sealed_text(self.w)
         for place, part in released[:-1]:
             out.append(self._chunk(place, [part]))
-        for number, candidate in enumerate(answer.get("candidates") or ()):
+        for number, candidate in candidates.items():
             place = candidate.get("index", number)
             parts = [part for there, part in released[-1:] if there == place]
             if number == 0 and carrier is not None:
                 parts.append(carrier)
             candidate["content"] = {"parts": parts or [{"text": ""}], "role": "model"}
         for place, part in released[-1:]:
-            if all(candidate.get("index", 0) != place for candidate in answer.get("candidates") or ()):
+            if all(candidate.get("index", 0) != place for candidate in candidates.values()):
                 out.append(self._chunk(place, [part]))
         return [*out, {"event": None, "data": {**answer, **{k: v for k, v in self.head.items() if k not in answer}}}]
 

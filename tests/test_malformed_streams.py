@@ -1,0 +1,94 @@
+"""Malformed streams: whatever stands where something else belongs, they end as streams do or in an error of ours.
+
+Values are kept until the end of a stream, so the end is where many of them are met.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+
+CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
+CONTENTS, STEPS = "google-generate-content", "google-interactions"
+PROTOCOLS = [CHAT, RESPONSES, MESSAGES, CONTENTS, STEPS]
+Node = dict[str, Any]
+
+
+@pytest.fixture(autouse=True)
+def _errors_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unified_llm.engine.malformed.net", False)
+
+
+def nested(depth: int) -> Any:
+    value: Any = {}
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+def framed(*datas: Any) -> list[Node]:
+    return [{"event": None, "data": data} for data in datas]
+
+
+@pytest.mark.parametrize("depth", [150, 570, 5_000])
+@pytest.mark.parametrize("target", PROTOCOLS)
+def test_a_value_that_is_too_deep_for_the_end_of_a_stream_is_named(target: str, depth: int) -> None:
+    counts = {"totalTokenCount": nested(depth)}
+    events = framed({"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": counts})
+    try:
+        list(ul.convert_stream(events, source=CONTENTS, target=target, facing="client"))
+    except ul.InvalidBody as error:
+        assert depth > 150 and error.path.startswith("/0/data/usageMetadata/totalTokenCount/a/a/a")
+        assert "nested deeper" in error.reason
+
+
+def test_an_unexplained_failure_at_the_end_of_a_stream_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    def close(self: object) -> list[Node]:
+        raise KeyError("x")
+
+    monkeypatch.setattr("unified_llm.engine.malformed.net", True)
+    monkeypatch.setattr("unified_llm_openai.chat.stream.ChatReader.close", close)
+    events = framed({"choices": []}, "[DONE]")
+    with pytest.raises(ul.RemoteProtocolError, match="the end of the stream cannot be converted: KeyError"):
+        list(ul.convert_stream(events, source=CHAT, target=MESSAGES))
+    with pytest.raises(ul.RemoteProtocolError, match="event 1 of the stream cannot be converted: KeyError"):
+        list(ul.read_stream(events, CHAT))
+
+
+@pytest.mark.parametrize("target", PROTOCOLS)
+@pytest.mark.parametrize("counts", [{"extra": -1}, {"a": 2, "extra": {"b": 3}}, {"extra": {CHAT: {"rest": 1}}}])
+def test_a_count_of_the_name_extra_is_lost_with_its_object(counts: Node, target: str) -> None:
+    """What a usage held is reported where a stream breaks off; not all that is called `extra` was kept by a reader."""
+    events = framed({"type": "message_start", "message": {"usage": {"cache_creation": counts}}})
+    stream = ul.convert_stream(events, source=MESSAGES, target=target)
+    list(stream)
+    lost = [loss.path for loss in stream.losses if loss.fate == "lost"]
+    assert target == MESSAGES or "/0/data/message/usage/cache_creation" in lost
+
+
+@pytest.mark.parametrize("candidates", [{"": []}, ["x", 5, None], 7, "x"])
+def test_candidates_that_are_no_objects_end_a_stream_all_the_same(candidates: Any) -> None:
+    own = {CONTENTS: {"rest": {"candidates": candidates}, "form": {"blocked": True}}}
+    response = {"id": "r", "status": "completed", "output": [], "finish": {"reason": "safety"}, "extra": own}
+    events = [
+        {"type": "response.created", "response": {**response, "status": "in_progress"}},
+        {"type": "response.completed", "response": response},
+    ]
+    written = [event["data"] for event in ul.write_stream(events, CONTENTS)]
+    assert written[-1]["promptFeedback"] and written[-1]["candidates"] == candidates
+
+
+@pytest.mark.parametrize("part", [{"type": "output_image", "image_url": "data:image/png;base64,iVBO"}, {"type": "new"}])
+def test_a_part_that_has_no_block_opens_none(part: Node) -> None:
+    """Where a caller put another part into a stream of Messages."""
+    block = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "Hi"}}
+    message = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": []}
+    events = list(ul.read_stream(framed({"type": "message_start", "message": message}, block), MESSAGES))
+    events = [{**event, "part": part} if "part" in event else event for event in events if "delta" not in event]
+    stream = ul.write_stream(events, MESSAGES)
+    with pytest.raises(ul.LocalProtocolError, match="ended while"):
+        assert not [event for event in stream if event["event"] == "content_block_start"]
+    assert any(loss.path.startswith("/3/part") for loss in stream.losses)
