@@ -449,3 +449,10 @@ def test_a_key_of_the_name_extra_on_a_wire_is_a_key_like_any_other(
     monkeypatch.setattr("unified_llm.engine.malformed.net", False)
     ul.convert({"input": [], "context_management": [{"extra": "x"}]}, source=RESPONSES, target=target)
     ul.write({"error": {"message": "x", "extra": {CHAT: {"form": {"absent": 30_000_000}}}}}, target, "error")
+    for page in ({"extra": "x"}, {"extra": {CHAT: 5}}, {"turn": 5}, {"opaque": "x"}):
+        step = {"type": "url_context_result", "call_id": "u", "result": [page]}
+        done = ul.convert({"steps": [step]}, source=STEPS, target=target, kind="response")
+        if target == STEPS:
+            assert done.value["steps"] == [step]
+        else:
+            assert any("/steps/0/result".startswith(loss.path) for loss in done.losses)

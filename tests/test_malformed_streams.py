@@ -92,3 +92,29 @@ def test_a_part_that_has_no_block_opens_none(part: Node) -> None:
     with pytest.raises(ul.LocalProtocolError, match="ended while"):
         assert not [event for event in stream if event["event"] == "content_block_start"]
     assert any(loss.path.startswith("/3/part") for loss in stream.losses)
+
+
+@pytest.mark.parametrize("target", PROTOCOLS)
+@pytest.mark.parametrize("index", [[], {}, "1", -1, None])
+def test_an_event_of_an_unknown_type_may_have_any_index(target: str, index: Any) -> None:
+    opened = {"type": "response.output_item.added", "output_index": 0, "item": {"type": "message", "role": "assistant"}}
+    response = {"id": "r", "status": "completed", "output": []}
+    events = [
+        {"type": "response.created", "response": response},
+        opened,
+        {"type": "x", "output_index": index},
+        {**opened, "type": "response.output_item.done"},
+        {"type": "response.completed", "response": response},
+    ]
+    list(ul.write_stream(events, target))
+
+
+@pytest.mark.parametrize("ended", [30_000_000, "x", [1], None])
+def test_an_item_that_ends_as_no_object_has_no_end(ended: Any) -> None:
+    """Where its opening had to be made of an event about it: it is reported as lost, and the stream goes on."""
+    datas = [
+        {"type": "response.mcp_call.failed", "output_index": 1},
+        {"type": "response.completed", "response": {"output": [{"id": "mcp_ulm_4a2ce51aad413008b374"}, ended]}},
+    ]
+    stream = ul.write_stream(ul.read_stream(framed(*datas), RESPONSES), RESPONSES)
+    assert list(stream)[-1]["event"] == "response.completed"

@@ -95,6 +95,8 @@ class ForeignWriter(FrameWriter):
             return []
         out = [] if self.begun else self._begin({})
         at = event["output_index"]
+        if type(at) is not int:
+            return out  # events of unknown types are not checked
         if self.at is not None and self.at != at:
             self.waiting.setdefault(at, []).append(event)
             return out

@@ -127,6 +127,14 @@ def are_objects(value: Any) -> bool:
     return value is None or (type(value) is list and all(type(each) is dict for each in value))
 
 
+_RESERVED = frozenset(("extra", "opaque", "turn"))
+
+
+def _are_nodes(value: Any) -> bool:
+    """Whether wire objects can be canonical nodes as they are: some keys of nodes mean what no wire means by them."""
+    return are_objects(value) and all(_RESERVED.isdisjoint(each) for each in value or ())
+
+
 def end_result(c: Node, wire: Node, w: Writer) -> Node:
     kind = wire["type"]
     if "result" not in wire and w.crosses and kind not in _BARE:
@@ -147,7 +155,7 @@ def _declare_result(kind: str, hub: str, name: str) -> None:
     @steps.read(kind)
     def read(w: Node, r: Reader) -> Node:
         item = begin_result(w, hub, r)
-        if name == "result" or are_objects(w.get("result")):
+        if name == "result" or _are_nodes(w.get("result")):
             move(w, item, (("result", name),))
         return item
 

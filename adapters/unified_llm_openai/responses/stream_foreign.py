@@ -306,11 +306,11 @@ class ForeignWriter:
         if not written:
             return []
         wire = written[0]
+        if type(wire) is not dict or (place is None and type(wire.get("type")) is not str):
+            w.drop(item, "a stream has no place for it")
+            return []
         if place is None:
             # What could not be said at its opening is known at its end.
-            if type(wire) is not dict or type(wire.get("type")) is not str:
-                w.drop(item, "a stream has no place for it")
-                return []
             place, out = self._open(event, complete_item({**wire, "status": None}, w, self.next, status="in_progress"))
         if place.kind != wire.get("type") and wire.get("type") is not None:
             wire = {**wire, "type": place.kind}
