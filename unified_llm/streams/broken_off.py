@@ -109,9 +109,9 @@ class BrokenOff:
             if type(here) is list:
                 stack.extend(reversed(here))
             elif type(here) is dict:
-                extra = here.get("extra")
-                drawer = extra.get(self.origin.protocol) if _is_kept(extra) else None
-                for slot in _SLOTS if drawer else ():
+                extra = here.get("extra", {})
+                drawer = extra.get(self.origin.protocol, {}) if _is_kept(extra) else {}
+                for slot in _SLOTS:
                     if slot in drawer:
                         yield here, ("extra", self.origin.protocol, slot), "lost", "", None
                 stack.extend(value for key, value in here.items() if key != "extra")
