@@ -86,7 +86,7 @@ def measured(contenders: list[Contender], options: argparse.Namespace) -> Result
             size = {"floor_us": base * 1e6, "bytes": len(work.body)}
             rows.append(_row(work.name, work.label, "×", figures, work.budget, **size))
         if fnmatch.fnmatch("silent", options.only):
-            _progress("leaves lost without a word")
+            _progress("leaves lost and not reported")
             rows += _loss_rows(contenders)
     if fnmatch.fnmatch("import", options.only):
         _progress("import time")
@@ -144,8 +144,8 @@ def _loss_rows(contenders: list[Contender]) -> list[Row]:
             silent[contender.title] = reported[contender.title] = f"fails: {type(error).__name__}: {error}"[:200]
     label = f"of {leaves} leaves of the 50-turn request, "
     return [
-        _row("silent", label + "lost without a word", "", silent, 0.0),
-        _row("reported", label + "lost and said so", "", reported, None),
+        _row("silent", label + "lost and not reported", "", silent, 0.0),
+        _row("reported", label + "lost and reported", "", reported, None),
     ]
 
 

@@ -48,7 +48,7 @@ def rows(contenders: list[Contender], quick: bool, progress: Callable[[str], Non
             if target == source:
                 continue
             label = f"{NAMES[source]} → {NAMES[target]}"
-            progress(f"leaves lost without a word: {label}")
+            progress(f"leaves lost and not reported: {label}")
             found: dict[str, Any] = {}
             for contender in contenders:
                 try:
@@ -167,4 +167,4 @@ def cells(results: list[Json], titles: list[str]) -> tuple[list[str], list[list[
         lines.append(line)
     whole = [f"{silent} of {leaves}" if leaves else "–" for silent, leaves in totals.values()]
     lines.append(["all it converts", "", *whole])
-    return ["lost without a word", "leaves", *titles], lines, [f"[{n}] {note}" for n, note in enumerate(notes, 1)]
+    return ["lost and not reported", "leaves", *titles], lines, [f"[{n}] {note}" for n, note in enumerate(notes, 1)]

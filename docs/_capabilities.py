@@ -1,6 +1,6 @@
 """docs/capabilities.md and the short table in README.md, measured.
 
-`python docs/_capabilities.py` renews both, `--check` only says whether they are current (a test does the same). Every
+`python docs/_capabilities.py` renews both, `--check` only checks that they are current (a test does the same). Every
 mark is what a probe came to just now; the words around the tables are here.
 """
 
@@ -39,7 +39,7 @@ INTRO = """# What is carried
 Measured, not written: a probe (a small document that contains one capability) is converted from every protocol to every
 other, and the output is compared with the loss report. `python docs/_capabilities.py` renews this page;
 `unified-llm matrix` shows the same for dialects and models, as a table, JSON or an HTML heat map;
-[drift.md](drift.md) makes tests of it. Empty: the source cannot say it in its own words.
+[drift.md](drift.md) makes tests of it. An empty cell: the source protocol cannot express the value.
 """
 
 
@@ -85,7 +85,7 @@ def _kinds(found: Matrix, one: Matrix, level: str) -> Iterator[str]:
     for kind, title in KINDS.items():
         shown = one
         if kind == "stream":
-            # A stream is the answer told as events: only what differs is shown.
+            # A stream is the response as events: only differences are shown.
             same = {
                 capability
                 for capability in one.capabilities

@@ -1,6 +1,6 @@
-"""`docs/dialects.md`, written from the files of dialects: the vendors, the keys, and what each file says.
+"""`docs/dialects.md`, written from the files of dialects: the vendors, the keys, and the content of each file.
 
-`python docs/_dialects.py` writes the page; `--check` only says whether it is current (a test does the same).
+`python docs/_dialects.py` writes the page; `--check` only checks that it is current (a test does the same).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TITLES = {"chat": "openai-chat", "responses": "openai-responses"}
 
 INTRO = """# Dialects
 
-Many servers speak OpenAI's protocols, each with an accent. Name it behind the protocol, on either side:
+Many servers use OpenAI's protocols, each with differences. Add the dialect to the protocol, on either side:
 
 ```python
 >>> import unified_llm as ul
@@ -32,14 +32,14 @@ Many servers speak OpenAI's protocols, each with an accent. Name it behind the p
 
 ```
 
-* **As a target** a dialect is sent what it takes, in its own words; what it does not take is reported, never dropped
-  in silence. A document of the very same dialect is left as it is.
-* **As a source** a dialect is understood where it says something else than everybody (its own counts of tokens, codes
-  of errors, tags around reasoning). Without a dialect all common spellings are read; name it where you know it.
+* **As a target** a dialect is sent what it accepts, in its own spelling. Everything else is reported, never dropped
+  without a report. A document of the very same dialect stays unchanged.
+* **As a source** a dialect determines how fields are read where its meaning differs (its token counts, error codes,
+  tags around reasoning). Without a dialect all common spellings are read; pass the dialect where you know it.
 * Facts that differ by model and not by server are data of [models](architecture.md).
 
 A dialect is a file `<vendor>.toml` in `adapters/unified_llm_openai/dialects/`. To add a vendor, add one; a key that
-is not in the tables below is an error. No code knows a vendor's name, and a test takes every entry of every file away
+is not in the tables below is an error. No code contains a vendor's name, and a test removes every entry of every file
 and expects something to change. This page is written by `docs/_dialects.py` from the files.
 """
 
@@ -49,10 +49,10 @@ def vendors() -> list[str]:
 
 
 def keys() -> Iterator[str]:
-    """What a file may say."""
+    """The keys that a file may contain."""
     for protocol, declared in KEYS.items():
         yield f"### `[{protocol}]`\n"
-        yield "| key | what it says |\n| --- | --- |"
+        yield "| key | meaning |\n| --- | --- |"
         for name, key in declared.items():
             words = f" One of {_codes(key.words)}." if key.words and key.shape == "word" else ""
             yield f"| `{name}` | {key.says}{words} |"
@@ -80,7 +80,7 @@ def overview(files: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 
 
 def section(vendor: str, file: Mapping[str, Any]) -> Iterator[str]:
-    """Everything the file of one vendor says."""
+    """The content of the file of one vendor."""
     sources = " · ".join(f"<{source}>" for source in file["sources"])
     yield f"### {file['title']}\n\n`{vendor}`. As of {file['as_of']}, from {sources}\n"
     for protocol in KEYS:
@@ -116,7 +116,7 @@ def _anchor(title: str) -> str:
 
 def page() -> str:
     files = {vendor: load(vendor) or {} for vendor in vendors()}
-    lines = [INTRO, "## Vendors\n", *overview(files), "", "## Keys\n", *keys(), "## What each file says\n"]
+    lines = [INTRO, "## Vendors\n", *overview(files), "", "## Keys\n", *keys(), "## Content of each file\n"]
     for vendor, file in files.items():
         lines += section(vendor, file)
     return "\n".join(lines).rstrip() + "\n"

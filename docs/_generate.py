@@ -1,6 +1,6 @@
 """The tables in docs/protocols that repeat what an adapter declares, written from the declarations.
 
-`python docs/_generate.py` renews them, `--check` only says whether they are current (a test does the same). A page is
+`python docs/_generate.py` renews them, `--check` only checks that they are current (a test does the same). A page is
 found by its name, the protocol's id; a table stands between `<!-- natives -->` or `<!-- cannot -->` and `<!-- end -->`.
 """
 

@@ -1,6 +1,6 @@
 """`docs/reasoning.md`, written from the model data: what every model takes, and how a control becomes another.
 
-`python docs/_reasoning.py` writes the page; `--check` only says whether it is current (a test does the same).
+`python docs/_reasoning.py` writes the page; `--check` only checks that it is current (a test does the same).
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ shown of thoughts. A request is written in the form that the *target's model* ta
 What holds everywhere:
 
 * A request is left as it is where source and target are the same protocol.
-* What is asked for is not exceeded: an effort that the model has no word for becomes the next weaker one it has, the
+* The requested effort is never exceeded: an effort that the model does not support becomes its next weaker one, or the
   weakest where there is none. A budget is kept in the model's range.
-* A value that changed in meaning is reported as `approximated`, what cannot be said as `lost`, and what the target
-  demands besides as `added`.
+* A value that changed in meaning is reported as `approximated`, a value without an equivalent as `lost`, and a value
+  that the target requires in addition as `added`.
 * Off is off where the model can be switched off (a budget of 0, the effort `none`, `disabled`); where it cannot, the
-  request asks for as little as there is, and the report says so.
+  request contains the lowest setting, and the loss report contains the change.
 * At Messages a budget stays below `max_tokens`: one that is drawn from an effort is cut, one that the client named
   raises the limit. A forced tool wins over thinking, thinking over temperature, `top_p` and `top_k`.
 * Settings that a thinking model refuses (`temperature`, `top_p`, penalties, ...) are withheld and reported as lost.
-* A model that is not in the data is told what its protocol allows.
+* A model that is not in the data gets every setting that its protocol allows.
 
 ```python
 >>> from unified_llm.models import profile
@@ -133,7 +133,7 @@ _TARGETS = (
 
 
 def controls() -> Iterator[str]:
-    """Controls of every protocol, as each kind of model is told them."""
+    """Controls of every protocol, as they are sent to each kind of model."""
     yield "## From one control to another\n"
     yield "A column is a target and a model of one kind; `=` marks a request that is left as it is.\n"
     yield "| control | " + " | ".join(f"`{model}`<br>{target}" for target, model in _TARGETS) + " |"
@@ -171,7 +171,7 @@ def models() -> Iterator[str]:
     yield f"As of {data()['date']}. Every family names its sources in the file.\n"
     for protocol in (RESPONSES, CHAT, MESSAGES, INTERACTIONS, GENERATE):
         yield f"### `{protocol}`\n"
-        yield "| model | efforts | budget | without a word | off | most tokens |\n| --- | --- | --- | --- | --- | --: |"
+        yield "| model | efforts | budget | unset | off | most tokens |\n| --- | --- | --- | --- | --- | --: |"
         for family in data()["families"]:
             if protocol not in family["facts"]["reasoning"]:
                 continue

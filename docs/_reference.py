@@ -22,7 +22,7 @@ PAGE = Path(__file__).parent / "reference.md"
 INTRO = """# Canonical model
 
 All classes of `unified_llm.types` with their fields. The canonical model is a superset of
-[Open Responses](https://www.openresponses.org/specification). A field is optional and absent unless its row says
+[Open Responses](https://www.openresponses.org/specification). A field is optional and absent unless its row contains
 "required"; absent and `null` are different values. "Capability" is the name in a [loss report](losses.md). Unknown
 fields are kept. Terms: [glossary](glossary.md).
 
@@ -94,7 +94,7 @@ def _row(cls: type[Model], name: str, info: FieldInfo) -> str:
 
 
 def type_of(info: FieldInfo) -> str:
-    """The type of a field as a reader of JSON sees it; what is optional need not say `null`."""
+    """The type of a field as a reader of JSON sees it; `null` is omitted for an optional field."""
     return _type(Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation)
 
 

@@ -1,4 +1,4 @@
-"""docs/sdk-drift.md: what updates of the official SDKs brought, as `unified-llm drift sdk` tells it.
+"""docs/sdk-drift.md: the changes in updates of the official SDKs, as `unified-llm drift sdk` lists them.
 
 `python docs/_sdk_drift.py FOLDER` renews it. FOLDER holds older versions, each put there by
 `pip install --target FOLDER/<name>-<version> <name>==<version>`; the newest is the one that is installed.
@@ -23,8 +23,8 @@ it) declare with what the adapters have classified, and names the file that shou
 repository does the same, so an update that declares more fails the build until it is classified and
 `unified-llm drift sdk --update` pins it. Names of models and beta headers are left out.
 
-Does it see anything? Below is what it says of updates that happened, each from one version to the next, by the file
-that learned it. An object goes by its `type`, any other by its key; `key="word"` is a value.
+Does it find real changes? The tables below list what it reports for past updates, each from one version to the next,
+by the file that was adapted. An object is named by its `type`, any other by its key; `key="word"` is a value.
 `python docs/_sdk_drift.py FOLDER` repeats it with any versions.
 """
 

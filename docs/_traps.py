@@ -1,7 +1,7 @@
 """`docs/traps.md`, written from `tests/traps/index.toml`: every known trap, and the test that shows we are not in it.
 
 `python docs/_traps.py` first adds to the index the tests that are named after a trap (`test_trap_083_...`) and takes
-out those that are gone, then writes the page; `--check` only says whether both are current (a test does the same).
+out those that are gone, then writes the page; `--check` only checks that both are current (a test does the same).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ INTRO = """# Known bugs of translators
 
 Each of these bugs was found in the issue threads of other projects that translate between the APIs of language models.
 The last column names the tests that show that this library does not have it; where a bug lies outside of what
-converting documents and streams can do, it says why. {figures}
+converting documents and streams can do, it contains the reason. {figures}
 
 This page is written by `docs/_traps.py` from `tests/traps/index.toml`.
 """

@@ -74,7 +74,7 @@ def surfaces() -> list[Surface]:
 
 
 def show(surface: Surface, upstream: str) -> None:
-    """One agent at work, live, and what became of what it asked and was told."""
+    """One agent at work, live, and what became of its requests and responses."""
     console.print()
     console.rule(f"[bold]{surface.sdk} SDK[/] ({PROTOCOLS[surface.protocol]})  →  {PROTOCOLS[upstream]}", style="cyan")
     swap = surface.swapped.format(f'"local/echo:{upstream}"')
@@ -96,10 +96,10 @@ def show(surface: Surface, upstream: str) -> None:
 
 
 def table(run: Run) -> Table:
-    """What became of what the agent asked for and was answered, by fate."""
-    said = "thoughts, calls, text: word for word" if run.word_for_word() else "[red]not what was said[/]"
+    """What became of the agent's requests and responses, by fate."""
+    said = "thoughts, calls, text: word for word" if run.word_for_word() else "[red]not the original[/]"
     home = "the signed thought went home, and was accepted" if run.seals() else "[red]no signed thought went home[/]"
-    out = Table("", "of what was asked", "of what was answered", box=None, pad_edge=False, header_style="dim")
+    out = Table("", "of the requests", "of the responses", box=None, pad_edge=False, header_style="dim")
     out.add_row("[green]survived[/]", ", ".join(run.arrived()), f"{said}; {home}")
     asked, answered = run.fates(answers=False), run.fates(answers=True)
     for fate, color in FATES.items():
@@ -119,7 +119,7 @@ def listed(found: dict[str, str], most: int = 4) -> Text:
 def matrix(known: list[Surface]) -> Table:
     """Every surface over every upstream: 25 conversations, each with two requests."""
     out = Table(title="What survived, SDK by upstream", title_style="bold", header_style="dim", box=SIMPLE)
-    out.add_column("SDK, and the API it speaks")
+    out.add_column("SDK, and the API it uses")
     for title in PROTOCOLS.values():
         out.add_column(title)
     for surface in sorted(known, key=lambda each: [*PROTOCOLS].index(each.protocol)):

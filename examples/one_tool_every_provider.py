@@ -1,6 +1,6 @@
 """Provider-agnostic tools: one function, called by models over five protocols, with what each of them could not take.
 
-It runs against `local/echo`, which needs no key and no network. Name other models to ask those:
+It runs against `local/echo`, which needs no key and no network. Name other models to use those:
 `python examples/one_tool_every_provider.py openai/gpt-5.5 anthropic/claude-opus-4-7`.
 """
 
@@ -13,7 +13,7 @@ from pydantic import Field
 
 import unified_llm as ul
 
-# How local/echo is told what to do; a real model reads it as a question with some brackets in it.
+# local/echo follows the directives in brackets; a real model reads a question with some brackets in it.
 QUESTION = "[[call forecast city=Oslo]] [[call forecast city=Rome]] [[then]] Take an umbrella to Oslo."
 
 

@@ -43,7 +43,7 @@ def find_ferry(origin: str, destination: str) -> str:
 
 
 QUESTION = "How is the weather in Bergen and Stavanger tomorrow, and which ferry goes between them?"
-# `local/echo` does what the words in double brackets say (docs/echo.md).
+# `local/echo` follows the directives in double brackets (docs/echo.md).
 SCRIPT = (
     "[[call get_weather city=Bergen]] [[call find_ferry origin=Bergen destination=Stavanger]] [[then]] "
     "It rains in Bergen. A ferry to Stavanger leaves at 08:20."

@@ -1,7 +1,7 @@
-"""A conversation of an agent with a protocol it does not know, and what can be seen of it from both ends.
+"""A conversation of an agent over a foreign protocol, observed at both ends.
 
-Above, the requests as the SDK sent them and what the agent heard; below, what arrived at `local/echo`; between the two,
-the losses that were told.
+Above, the requests as the SDK sent them and the responses it received; below, what arrived at `local/echo`; between the
+two, the reported losses.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Run:
         return "".join(text for each, text in self.said if each == kind)
 
     def seals(self) -> list[str]:
-        """Signed thoughts in the last request that are the upstream's own: asked once more, it says the same again."""
+        """Signed thoughts in the last request that are the upstream's own: a second request gets the same response."""
         first, last = self.service.seen[0], self.service.seen[-1]
         again = echo.Echo().handle(first.method, first.path, "alt=sse", first.headers, json.dumps(first.body).encode())
         made = b"".join(each for each in again.body if isinstance(each, bytes)).decode()
@@ -81,7 +81,7 @@ class Run:
         ]
 
     def word_for_word(self) -> bool:
-        """Whether thoughts and text are what the upstream said."""
+        """Whether reasoning and text are those of the upstream."""
         thoughts, text = "".join(re.findall(r"\[\[reason (.*?)\]\]", SCRIPT)), SCRIPT.rpartition("]]")[2].strip()
         return (self.heard("thinks"), self.heard("says").strip()) == (thoughts, text)
 

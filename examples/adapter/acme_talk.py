@@ -1,6 +1,6 @@
 """A whole adapter for a protocol that does not exist, small enough to be read in one go (docs/adapters.md).
 
-A conversation of Acme Talk is a list of steps, told apart by `step`; an answer is a list of them too. A stream is an
+A conversation of Acme Talk is a list of steps, distinguished by `step`; an answer is a list of them too. A stream is an
 `open`, text in pieces (`more`), other steps whole, and a `close`. It keeps the laws of `unified_llm.suite`.
 """
 
@@ -68,7 +68,7 @@ def read_answer(w: Node, r: Reader) -> Node:
 @parts.write("input_text", "output_text", "text")
 def write_words(c: Node, w: Writer) -> Node:
     if type(c.get("annotations")) is list:
-        w.nodes(citations, c.pop("annotations"))  # nodes of their own, told one by one
+        w.nodes(citations, c.pop("annotations"))  # nodes of their own, reported one by one
     return {"is": "words", "text": c.pop("text", "")}
 
 
@@ -105,7 +105,7 @@ def write_ask(c: Node, w: Writer) -> Node:
     wire = {"step": "ask", "no": c.pop("call_id", ""), "tool": c.pop("name", ""), "with": c.pop("arguments", None)}
     if wire["with"] is None:
         wire["with"] = "{}"
-        w.added(wire, "with", "the source says nothing")
+        w.added(wire, "with", "no arguments in the source")
     return wire
 
 
@@ -193,10 +193,10 @@ def write_usage(c: Node, w: Writer) -> Node:
     wire: Node = {}
     USAGE.write(c, wire, w, c)
     if c.get("total_tokens") == sum(wire.get(key) or 0 for key in ("heard", "said")):
-        c["total_tokens"] = Fated("approximated", "said by the two")
+        c["total_tokens"] = Fated("approximated", "represented by `heard` and `said`")
     for key in ("input_tokens_details", "output_tokens_details"):
         if type(c.get(key)) is dict:
-            take(c, key)  # not taken, but told leaf by leaf
+            take(c, key)  # the rest is reported leaf by leaf
     return wire
 
 
@@ -218,7 +218,7 @@ def write_error(c: Node, w: Writer) -> Node:
     def write_fault(c: Node, w: Writer) -> Node:
         own = c.pop("native_type", kind) if w.source == w.protocol else kind
         if "native_type" in c:
-            c["native_type"] = Fated("approximated", "the kind says it")
+            c["native_type"] = Fated("approximated", "represented by the kind")
         settle_status(c, w)
         for hint in HINTS:
             c.pop(hint, None)
@@ -231,7 +231,7 @@ def write_error(c: Node, w: Writer) -> Node:
 
 
 class TalkReader:
-    """`open`, then `more` text or a whole `step`, then `close`, which says the end."""
+    """`open`, then `more` text or a whole `step`, then `close`, the end."""
 
     def __init__(self, reader: Reader) -> None:
         self.r, self.output = reader, list[Node]()
@@ -261,7 +261,7 @@ class TalkReader:
         if kind == "fault" and self.state != "closed":
             self.state = "closed"
             return [{"type": "error", **self.r.root(read_error, {key: data[key] for key in data if key != "is"})}]
-        # Nothing we know: a frame of our own, which the others report.
+        # An unknown frame: kept for this protocol, reported at the others.
         return [self._kept({"type": FRAME}, {"is": "", "frame": data}, data)]
 
     def close(self) -> list[Node]:
@@ -377,13 +377,13 @@ def write_head(c: Node, w: Writer) -> Node:
 
 
 def write_close(c: Node, w: Writer) -> Node:
-    write_head(c, w)  # told already
+    write_head(c, w)  # its losses are reported already
     wire: Node = {}
     write_end(c, wire, w)
     return wire
 
 
-# Everything else that a conversation may hold: a reason for each, so that a report can tell it.
+# Everything else that a conversation may hold: a reason for each, which the report contains.
 _BEYOND = """
     additional_tools agent_message apply_patch apply_patch_call apply_patch_call_output code_interpreter
     code_interpreter_call code_interpreter_result compaction compaction_trigger computer computer_call
@@ -415,7 +415,7 @@ adapter = Adapter(
     mappings=(parts, answers, citations, steps, tools),
     settings={"request": REQUEST, "response": RESPONSE},
     natives={"mood": "native.field"},
-    refuses={"seed": "Acme never says the same twice", **dict.fromkeys(_BEYOND, "Acme has text, images and calls")},
+    refuses={"seed": "Acme has no seed", **dict.fromkeys(_BEYOND, "Acme has text, images and calls")},
     routes=(Route("POST", "talk", "request"),),
     auth=(("x-acme-key", "{}"),),
     family="acme",

@@ -1,4 +1,4 @@
-"""A small agent: it asks a model about the weather and runs the function the model calls."""
+"""A small agent: it sends a question about the weather to a model and runs the function the model calls."""
 
 from __future__ import annotations
 

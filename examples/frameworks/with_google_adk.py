@@ -20,7 +20,7 @@ from google.genai import types
 
 import unified_llm as ul
 
-# Brackets are how local/echo is told what to do; a real model reads questions with some brackets in them.
+# local/echo follows the directives in brackets; a real model reads questions with some brackets in them.
 QUESTIONS = [
     "Look. [[reason Both.]] [[call get_weather city=Oslo]] [[call get_time city=Rome]] [[then]] So: [[results]]",
     "Look. [[reason One more.]] [[call get_weather city=Paris]] [[then]] So: [[results]]",

@@ -18,7 +18,7 @@ from langchain_core.tools import tool
 
 import unified_llm as ul
 
-# Brackets are how local/echo is told what to do; a real model reads questions with some brackets in them.
+# local/echo follows the directives in brackets; a real model reads questions with some brackets in them.
 QUESTIONS = [
     "Look. [[reason Both.]] [[call get_weather city=Oslo]] [[call get_time city=Rome]] [[then]] So: [[results]]",
     "Look. [[reason One more.]] [[call get_weather city=Paris]] [[then]] So: [[results]]",
@@ -44,7 +44,7 @@ def main(upstream: str = "local/echo:google-interactions") -> None:
         lost.update(loss.capability for loss in losses if loss.fate == "lost")
 
     model: Any = ChatAnthropic(model="claude-opus-4-7", api_key="unused", max_tokens=4000)
-    # The swap. `_client` and `_async_client` are made when they are first asked for, and kept; there is no public way.
+    # The swap. `_client` and `_async_client` are made on first use, and kept; there is no public way.
     # Through a gateway there is one: ChatAnthropic(base_url=...).
     model._client = model._client.with_options(http_client=ul.http_client(upstream, on_losses=told))
     model._async_client = model._async_client.with_options(http_client=ul.async_http_client(upstream, on_losses=told))

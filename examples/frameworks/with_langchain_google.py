@@ -19,7 +19,7 @@ from langchain_google_genai import ChatGoogleGenerativeAI
 import unified_llm as ul
 from unified_llm.client.transports.transport import transport
 
-# Brackets are how local/echo is told what to do; a real model reads questions with some brackets in them.
+# local/echo follows the directives in brackets; a real model reads questions with some brackets in them.
 QUESTIONS = [
     "Look. [[reason Both.]] [[call get_weather city=Oslo]] [[call get_time city=Rome]] [[then]] So: [[results]]",
     "Look. [[reason One more.]] [[call get_weather city=Paris]] [[then]] So: [[results]]",

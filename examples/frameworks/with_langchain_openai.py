@@ -18,7 +18,7 @@ from langchain_openai import ChatOpenAI
 
 import unified_llm as ul
 
-# Brackets are how local/echo is told what to do; a real model reads questions with some brackets in them.
+# local/echo follows the directives in brackets; a real model reads questions with some brackets in them.
 QUESTIONS = [
     "Look. [[reason Both.]] [[call get_weather city=Oslo]] [[call get_time city=Rome]] [[then]] So: [[results]]",
     "Look. [[reason One more.]] [[call get_weather city=Paris]] [[then]] So: [[results]]",
@@ -43,7 +43,7 @@ def main(upstream: str = "local/echo:anthropic-messages") -> None:
     def told(losses: ul.Losses) -> None:
         lost.update(loss.capability for loss in losses if loss.fate == "lost")
 
-    # The swap. use_responses_api=False makes it speak Chat Completions instead: any upstream answers both.
+    # The swap. use_responses_api=False selects Chat Completions instead: any upstream answers both.
     model = ChatOpenAI(
         model="gpt-5",
         api_key="unused",

@@ -17,7 +17,7 @@ from agents import Agent, OpenAIProvider, RunConfig, Runner, function_tool
 
 import unified_llm as ul
 
-# Brackets are how local/echo is told what to do; a real model reads questions with some brackets in them.
+# local/echo follows the directives in brackets; a real model reads questions with some brackets in them.
 QUESTIONS = [
     "Look. [[reason Both.]] [[call get_weather city=Oslo]] [[call get_time city=Rome]] [[then]] So: [[results]]",
     "Look. [[reason One more.]] [[call get_weather city=Paris]] [[then]] So: [[results]]",
@@ -42,7 +42,7 @@ async def main(upstream: str = "local/echo:anthropic-messages") -> None:
     def told(losses: ul.Losses) -> None:
         lost.update(loss.capability for loss in losses if loss.fate == "lost")
 
-    # The swap. use_responses=False makes the framework speak Chat Completions instead: any upstream answers both.
+    # The swap. use_responses=False makes the framework use Chat Completions instead: any upstream answers both.
     client = openai.AsyncOpenAI(api_key="unused", http_client=ul.async_http_client(upstream, on_losses=told))
     provider = OpenAIProvider(openai_client=client, use_responses=True)
     # Traces would go to OpenAI with a key of theirs.

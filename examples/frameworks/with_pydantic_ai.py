@@ -18,7 +18,7 @@ from pydantic_ai.providers.anthropic import AnthropicProvider
 
 import unified_llm as ul
 
-# Brackets are how local/echo is told what to do; a real model reads questions with some brackets in them.
+# local/echo follows the directives in brackets; a real model reads questions with some brackets in them.
 QUESTIONS = [
     "Look. [[reason Both.]] [[call get_weather city=Oslo]] [[call get_time city=Rome]] [[then]] So: [[results]]",
     "Look. [[reason One more.]] [[call get_weather city=Paris]] [[then]] So: [[results]]",
@@ -43,7 +43,7 @@ async def main(upstream: str = "local/echo:google-generate-content") -> None:
 
     # The swap. OpenAIProvider (OpenAIChatModel, OpenAIResponsesModel) and GoogleProvider (GoogleModel) take it as well.
     http = ul.async_http_client(upstream, on_losses=told)
-    # The model's name tells Pydantic AI what may be sent (reasoning, say), not who is asked.
+    # From the model's name, Pydantic AI derives what may be sent (such as reasoning), not the provider.
     model = AnthropicModel("claude-opus-4-7", provider=AnthropicProvider(api_key="unused", http_client=http))
     agent = Agent(model, instructions="Be brief.", tools=[get_weather, get_time])
     history: list[ModelMessage] = []

@@ -21,7 +21,7 @@ TOOLS: list[ToolParam] = [
 
 
 def messages(client: anthropic.Anthropic, text: str) -> Iterator[tuple[str, str]]:
-    """What the agent thinks, says, calls and gets, as it happens."""
+    """Yield reasoning, text, calls and results of the agent, as they arrive."""
     history: list[MessageParam] = [{"role": "user", "content": text}]
     while True:
         with client.messages.stream(

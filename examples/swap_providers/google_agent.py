@@ -26,7 +26,7 @@ STEP_TOOLS: list[Any] = [{"type": "function", "name": name, "parameters": PARAME
 
 
 def contents(client: genai.Client, text: str) -> Iterator[tuple[str, str]]:
-    """The agent over generateContent: what it thinks, says, calls and gets, as it happens."""
+    """The agent over generateContent: reasoning, text, calls and results, as they arrive."""
     history: list[types.ContentUnion] = [types.UserContent(text)]
     config = types.GenerateContentConfig(
         system_instruction=INSTRUCTIONS,

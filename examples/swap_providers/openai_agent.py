@@ -37,7 +37,7 @@ CHAT_TOOLS: list[ChatCompletionFunctionToolParam] = [
 
 
 def responses(client: openai.OpenAI, text: str) -> Iterator[tuple[str, str]]:
-    """The agent over the Responses API: what it thinks, says, calls and gets, as it happens."""
+    """The agent over the Responses API: reasoning, text, calls and results, as they arrive."""
     history: list[Any] = [{"role": "user", "content": text}]
     while True:
         with client.responses.stream(

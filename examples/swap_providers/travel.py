@@ -8,7 +8,7 @@ from typing import Any
 INSTRUCTIONS = "You plan trips in Norway. Look things up before you answer."
 QUESTION = "How do I get from Bergen to Stavanger tomorrow, and do I need an umbrella?"
 
-# `local/echo` has no wits: what stands in double brackets tells it how to behave (docs/echo.md).
+# `local/echo` is a mock: the directives in double brackets select its response (docs/echo.md).
 SCRIPT = (
     "[[reason The weather there, and a ferry: two look-ups, at once.]]"
     " [[call get_weather city=Stavanger]] [[call find_ferry origin=Bergen destination=Stavanger]] [[then]]"
@@ -39,7 +39,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
 
 
 def question(upstream: str) -> str:
-    """What to ask: a model the question, `local/echo` what it shall do."""
+    """The prompt: the question for a model, directives for `local/echo`."""
     return SCRIPT if upstream.startswith("local/") else QUESTION
 
 
@@ -54,7 +54,7 @@ def shown(name: str, arguments: dict[str, Any]) -> str:
 
 
 def show(run: Iterable[tuple[str, str]]) -> None:
-    """Print what an agent thinks, says, calls and gets, as it happens."""
+    """Print reasoning, text, calls and results of an agent, as they arrive."""
     last = None
     for kind, text in run:
         if not text:

@@ -1,6 +1,6 @@
 """The canonical model of a conversation with a language model: items, parts, tools, requests, responses, events.
 
-Declarations only. In flight the canonical form is its own JSON; these classes are for those who want objects, and they
+Declarations only. In flight the canonical form is its own JSON. These classes are for callers who use objects, and they
 are the source of the tables and TypedDict twins that conversion uses (`python -m unified_llm.types._generate`).
 """
 

@@ -328,7 +328,7 @@ def _first_line(cls: type[Model]) -> str:
 
 
 def main() -> int:
-    """Write both files; says which of them changed."""
+    """Write both files, and print which of them changed."""
     if not KINDS:  # the import is what declares every class
         return 1
     for name, text in (("_tables.py", tables()), ("_twins.pyi", twins())):

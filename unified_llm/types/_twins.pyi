@@ -1118,7 +1118,7 @@ class McpResult(ResultBase, total=False):
 
 
 class McpTool(ToolBase, total=False):
-    """A remote MCP server's tools; one of `server_url`, `connector_id`, `tunnel_id` says where it is."""
+    """A remote MCP server's tools; one of `server_url`, `connector_id`, `tunnel_id` is its address."""
 
     type: Literal["mcp"]
     server_label: str | None
@@ -1734,7 +1734,7 @@ class ShellTool(ToolBase, total=False):
 
 
 class SpeechMetadata(AnnotationBase, total=False):
-    """Who speaks a span of text, and how: of a transcript, or wanted of generated speech."""
+    """Speaker and voice of a span of text: of a transcript, or requested for generated speech."""
 
     type: Literal["speech_metadata"]
     speaker: str | None
@@ -1899,7 +1899,7 @@ class UnknownPart(Unknown, total=False):
 
 
 class UnknownTool(Unknown, total=False):
-    """A tool of a type the hub does not know, or an ill-typed one with its `problems`; kept whole."""
+    """A tool of an unknown type, or an ill-typed one with its `problems`; kept whole."""
 
 
 class UrlCitation(AnnotationBase, total=False):

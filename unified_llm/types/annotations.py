@@ -163,7 +163,7 @@ class WordInfo(AnnotationBase):
 
 
 class SpeechMetadata(AnnotationBase):
-    """Who speaks a span of text, and how: of a transcript, or wanted of generated speech.
+    """Speaker and voice of a span of text: of a transcript, or requested for generated speech.
 
     https://ai.google.dev/gemini-api/docs/speech-generation
     """

@@ -2,7 +2,7 @@
 
 Law: `dump(validate(d)) == d`. Absent keys stay absent, nulls stay null, unknown keys stay where they were, no value is
 coerced. Every field names the capability that is lost with it (`cap`), every class the one lost with the whole node.
-Classes register themselves by kind and `type`, so the Unknown* fallbacks can refuse every type the hub knows.
+Classes register themselves by kind and `type`, so the Unknown* fallbacks can refuse every known type.
 
 Only a caller's own code calls a constructor: documents are validated past it, nested nodes too. So the constructor
 alone refuses keywords that are no fields, and a wire document keeps every key it has.

@@ -32,7 +32,7 @@ class Request(Settings):
     """A request to a model.
 
     `input` is a string (one user message) or items, `instructions` the system text as string or parts, `cache` on the
-    request a breakpoint at the end of its cacheable part, `include` additional data wanted in the response.
+    request a breakpoint at the end of its cacheable part, `include` additional data requested for the response.
     https://platform.openai.com/docs/api-reference/responses/create
     """
 

@@ -1,6 +1,6 @@
 """A response: what the model returned, how it ended, its token counts, and the settings echoed.
 
-`output` is the first choice, `choices` holds the others. `finish` is absent when the wire does not say; `status` and
+`output` is the first choice, `choices` holds the others. `finish` is absent when the wire has none; `status` and
 `incomplete_details` are the Responses wire's words for the same. https://www.openresponses.org/specification
 """
 
@@ -25,7 +25,7 @@ class Finish(Model):
     """Why the output ended.
 
     `reason` is stop, stop_sequence, length, context_window, tool_calls, refusal, safety, recitation, malformed_call,
-    pause, cancelled, error or other; `detail` says more (which stop text, which policy), `native` is the wire's word.
+    pause, cancelled, error or other; `detail` is more specific (the stop text, the policy), `native` the wire's word.
     https://platform.openai.com/docs/api-reference/chat/object https://docs.claude.com/en/api/handling-stop-reasons
     """
 

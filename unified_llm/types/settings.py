@@ -1,6 +1,6 @@
 """Settings: what a request sets and a response echoes, under the Responses wire's names.
 
-What only other protocols know stands beside them where two can express it: stop, top_k, seed, penalties, n, modalities,
+Those of other protocols stand beside them where two protocols have them: stop, top_k, seed, penalties, n, modalities,
 audio, safety_settings. https://platform.openai.com/docs/api-reference/responses/create
 """
 

@@ -284,7 +284,7 @@ class ImageGenerationTool(ToolBase):
 
 
 class McpTool(ToolBase):
-    """A remote MCP server's tools; one of `server_url`, `connector_id`, `tunnel_id` says where it is.
+    """A remote MCP server's tools; one of `server_url`, `connector_id`, `tunnel_id` is its address.
 
     https://platform.openai.com/docs/guides/tools-connectors-mcp https://docs.claude.com/en/docs/agents-and-tools/mcp-connector
     """
@@ -359,7 +359,7 @@ class ApplyPatchTool(ToolBase):
 
 
 class UnknownTool(Unknown):
-    """A tool of a type the hub does not know, or an ill-typed one with its `problems`; kept whole."""
+    """A tool of an unknown type, or an ill-typed one with its `problems`; kept whole."""
 
     node_kind: ClassVar[str] = "tool"
     node_capability: ClassVar[str] = "native.item"

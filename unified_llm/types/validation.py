@@ -188,7 +188,7 @@ def _problems(error: ValidationError, value: Any) -> list[str]:
 
 def first_problem(error: ValidationError, value: Any) -> tuple[str, str]:
     """The path and the reason of what pydantic complains of in `value`."""
-    # Of a union's many complaints the one that got deepest into the document says most.
+    # Of a union's many complaints the one with the deepest path is the most specific.
     found = [(_path(each, value), each["msg"]) for each in error.errors(include_url=False)]
     path = max(found, key=lambda pair: pair[0].count("/"))[0]
     reasons = list(dict.fromkeys(_in_json(reason) for where, reason in found if where == path))
