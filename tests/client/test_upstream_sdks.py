@@ -147,5 +147,5 @@ def test_an_sdk_client_without_connection() -> None:
 
 
 def test_an_unknown_object() -> None:
-    with pytest.raises(ul.InvalidArgument, match=r"builtins\.object is not a client that an adapter knows"):
+    with pytest.raises(ul.InvalidArgument, match=r"builtins\.object is not a client that an adapter supports"):
         Upstream.from_sdk(object())

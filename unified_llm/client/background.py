@@ -1,7 +1,8 @@
 """Answers that take their time: a handle on what the provider works at, to look at, wait for, listen to, or cancel.
 
 Only providers that keep answers can work in the background. Where one cannot, a client with a store awaits the answer
-at once and keeps it: the losses say so, and the handle is done from the start. Without a store the call is refused.
+at once and keeps it: this is reported as a loss, and the handle is done from the start. Without a store the call is
+refused.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class _Handle(Generic[T]):
         self.result = result
 
     def _parse(self) -> None:
-        """Read structured output, where it was asked for and there is an answer. Raises `OutputParseError`."""
+        """Read structured output, where it was requested and there is an answer. Raises `OutputParseError`."""
         if self._parser is not None and self.status in ANSWERED:
             self._parser.read(self.result)
 
@@ -123,7 +124,7 @@ def _count(result: Result, before: tuple[Segment, ...]) -> int:
 
 
 class _Line:
-    """One line on a terminal that says that something goes on."""
+    """One line on a terminal that shows that the call continues."""
 
     def __init__(self, what: str, shown: bool) -> None:
         self.what, self.shown, self.width = what, shown, 0
@@ -142,7 +143,7 @@ class _Line:
 class Background(_Handle[T]):
     """A handle on an answer in the making, made by `responses.create(..., background=True)` or `parse` with the same.
 
-    `.id` is all there is to keep: `responses.retrieve` asks for it from anywhere.
+    `.id` is all there is to keep: `responses.retrieve` retrieves it from anywhere.
     `.result` is the answer as it was when it was last looked at. https://ai.google.dev/gemini-api/docs/interactions
 
     >>> import unified_llm as ul

@@ -1,6 +1,6 @@
 """`Client` and `AsyncClient`: any provider through one API, with the same methods.
 
-Both are a `Core` (what is asked, and what comes of it) and a wire (who waits for it); see `core.py` and `io.py`.
+Both are a `Core` (requests and results) and a wire (I/O); see `core.py` and `io.py`.
 """
 
 from __future__ import annotations
@@ -113,11 +113,11 @@ class Client(_Both[httpx2.Client, Wire]):
     """A client of any provider.
 
     Without an `upstream` every call names its provider: `model="provider/model"`. With one (a name, a base URL, an
-    official SDK's client, or an `Upstream`) plain model names are enough. `model` is asked where a call names none,
+    official SDK's client, or an `Upstream`) plain model names are enough. `model` is used where a call names none,
     `models` are its fallbacks. `protocol` forces a wire format, else the one that loses least for the request is
-    spoken. `api_key` and `base_url` stand in for what environment and registry say. `on_loss` is the level of losses
+    used. `api_key` and `base_url` take precedence over environment and registry. `on_loss` is the level of losses
     (`convert(on_loss=)`), `vault` remembers opaque data that a conversation drops, `secret` authenticates envelopes
-    (`convert(secret=)`; by default random, of this process), `retry` says when to try again (`max_retries`, as official
+    (`convert(secret=)`; by default random, of this process), `retry` is the retry policy (`max_retries`, as official
     SDKs call it, is short for `Retry(attempts=max_retries + 1)`),
     `timeout` is seconds or the HTTP library's own; it restarts with every piece of an answer that arrives.
     `total_timeout` is the seconds that a call may take with everything in it, retries, sleeps, the turns of a tool
@@ -185,10 +185,10 @@ class Models:
     def list(
         self, upstream: UpstreamLike | Sequence[UpstreamLike] | None = None, *, limit: int | None = None
     ) -> list[ModelInfo]:
-        """The models that an upstream says it serves: the client's own, one that is named ("provider"), or several.
+        """The models that an upstream lists: the client's own, one that is named ("provider"), or several.
 
         Lists that come in pages are read to their end, or until there are `limit` models. Of several upstreams those
-        that answer are heard; where none does, it raises what the first one did, `CapabilityRefused` for one that has
+        that answer are listed; where none does, it raises the error of the first, `CapabilityRefused` for one that has
         no list. What is known of models everywhere is in `unified_llm.models`.
 
         >>> import unified_llm as ul

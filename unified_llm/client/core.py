@@ -129,7 +129,7 @@ class Core:
         if default is not None:
             if not names:
                 return (default,)
-            # A plain name is a model of the upstream at hand; anything else says for itself where it is.
+            # A plain name is a model of the upstream at hand; anything else contains its own address.
             plain = call.upstream is not None
             return tuple(
                 default.with_(model=_bare(each, default))
@@ -307,7 +307,7 @@ class Core:
     # ---- models and tokens ------------------------------------------------------------------------------------------
 
     def listing(self, named: Any, limit: int | None) -> Steps[list[ModelInfo]]:
-        """The models that upstreams say they serve: those that are named, else the client's own."""
+        """The models that upstreams list: those that are named, else the client's own."""
         check_arguments({"limit": limit})
         names = [None] if named is None else list(named) if isinstance(named, (list, tuple)) else [named]
         calls = [self.call({} if each is None else {"upstream": each}) for each in names]

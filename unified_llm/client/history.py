@@ -1,6 +1,6 @@
 """A conversation on its way between providers: whose items are whose, and what of them stays with its maker.
 
-Signatures and encrypted reasoning say themselves where they belong. The handles of files, containers and the like do
+Signatures and encrypted reasoning carry their own origin. The handles of files, containers and the like do
 not: a conversation is kept as segments, each with the upstream of its turn, and a handle of one upstream is withheld
 from every other, and reported. https://platform.openai.com/docs/guides/conversation-state
 """
@@ -29,10 +29,10 @@ class Segment(NamedTuple):
 
 
 def said(item: Node) -> Node:
-    """An item of an answer as something that was said: without what the answer held around it.
+    """An item of an answer as an item of a request: without the fields of its answer.
 
-    What is left of a wire message lives on the first of its items; where it belongs to the answer around it (its
-    form says so), it has no place in a request.
+    What is left of a wire message lives on the first of its items; where it belongs to the answer around it (by its
+    form), it has no place in a request.
     """
     drawers = item.get("extra")
     if not drawers or not any("turn" in drawer and "turn" in drawer.get("form", ()) for drawer in drawers.values()):
@@ -56,7 +56,7 @@ def continued(items: list[Node], output: Sequence[Node]) -> list[Node]:
 
 
 def _heard(items: list[Node], output: Sequence[Node]) -> int:
-    """How much of an output is what was said to it: answers that a provider keeps may begin with that.
+    """The number of input items at the start of an output: stored answers may begin with those.
 
     https://ai.google.dev/gemini-api/docs/interactions
     """
@@ -87,7 +87,7 @@ class _Report:
 
 
 def withheld(items: list[Node], segments: Sequence[Segment], upstreams: Sequence[Any]) -> tuple[list[Node], list[Loss]]:
-    """The items without the handles that are foreign to any of the upstreams, and what a loss report says of that.
+    """The items without the handles that are foreign to any of the upstreams, and the losses to report for that.
 
     >>> class There:
     ...     def __init__(self, protocol, provider): self.protocol, self.provider = protocol, provider

@@ -2,7 +2,7 @@
 
 Many callers want nothing but the text, and building the validators of the canonical model takes longer than anything
 else in the first call of a process. Until then the response is its canonical JSON; afterwards it is what
-`unified_llm.types.validation` makes of that, under the class that knows more.
+`unified_llm.types.validation` makes of that, under the more specific class.
 """
 
 from __future__ import annotations

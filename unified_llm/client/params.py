@@ -221,7 +221,7 @@ class ParseOptions(TypedDict, total=False):
     strategy: Strategy
     """How a `text_format` is requested; by default ("auto") the first way that the model supports."""
     retries: int
-    """How often the model is told what does not match the `text_format`, and asked again; 0 by default."""
+    """Retries of an answer that does not match the `text_format`, each with the error; 0 by default."""
     name: str | None
     """The name of the `text_format`, for the provider; by default that of the type."""
 
@@ -246,7 +246,7 @@ class RunOptions(ParseOptions, total=False):
     hooks: Hooks | None
     """What is called before and after each turn and each tool call."""
     on_step: Callable[[Step], Any] | None
-    """A function that is called once with each turn, also with one that is paused; `resume` tells of later ones."""
+    """A function that is called once with each turn, also with one that is paused; `resume` reports later ones."""
     context: Any
     """What tools find as `data` in their `ToolContext`."""
 
@@ -261,7 +261,7 @@ class Decided(TypedDict, total=False):
     approved: Any
     """The calls that may run: True for all, or calls or their ids."""
     rejected: Any
-    """The calls that may not run: True for all, calls or their ids, or a mapping of ids to what the model is told."""
+    """The calls that may not run: True for all, calls or their ids, or a mapping of ids to the text for the model."""
     outputs: Any
     """What calls of the caller's own tools returned: a mapping of ids to values, or output items."""
 

@@ -59,7 +59,7 @@ class Call:
     base_url: str | None = None
 
     def names(self) -> tuple[Any, ...]:
-        """The models to ask, the first one first."""
+        """The models to use, in order."""
         return tuple(dict.fromkeys(each for each in (self.body.get("model"), *self.models) if each is not None))
 
 
@@ -155,7 +155,7 @@ def check_settings(settings: Node) -> None:
     """Refuse a setting of the wrong type, and a misspelled field of one, with its path."""
     declared = json_types("request")
     # The tables suffice for a plain value of its field's type; the models, which take longer to build than a response
-    # takes, know what is in objects and lists, and the words for a mistake.
+    # takes, check objects and lists, and describe a mistake.
     unsure = {
         name: value
         for name, value in settings.items()

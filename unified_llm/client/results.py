@@ -1,4 +1,4 @@
-"""What the client hands out: canonical objects that also know what they cost, what was lost, and where they are from.
+"""What the client hands out: canonical objects with their cost, losses and origin.
 
 A `Result` is a `unified_llm.Response`. Beside it stand the result of a tool loop, a count of tokens, a model's name.
 """
@@ -111,7 +111,7 @@ class Result(LateResponse, Generic[T]):
 
     @property
     def request_id(self) -> str | None:
-        """What the provider calls this request in its own logs, if it says so."""
+        """The provider's id of this request, for its logs; None if it sends none."""
         return self._made.request_id
 
     @property
@@ -152,7 +152,7 @@ class Result(LateResponse, Generic[T]):
 
     @property
     def strategy(self) -> str | None:
-        """How structured output was asked for: "native", "tool" or "prompt"; None without `responses.parse`."""
+        """How structured output was requested: "native", "tool" or "prompt"; None without `responses.parse`."""
         return self._strategy
 
     def dump(self) -> Node:
@@ -219,7 +219,7 @@ def cost_of(usage: Any, upstream: Any, exchange: Exchange | None) -> Cost | None
 
 @dataclass(frozen=True, slots=True)
 class Step(Generic[T]):
-    """One turn of a tool loop: the answer, and what the tools said to it. `number` counts from 1.
+    """One turn of a tool loop: the answer and the outputs of its tools. `number` counts from 1.
 
     >>> import unified_llm as ul
     >>> def now() -> str:
@@ -243,10 +243,9 @@ class Step(Generic[T]):
 class RunResult(Generic[T]):
     """A tool loop that has ended: `final` is the last answer, `steps` all of them.
 
-    `stopped` says why: "answered"; "calls" where the last answer calls tools that do not run here; "approval" where
-    calls wait for one; "limit" and "error" in the `.result` of errors. The calls are in `pending`, and
-    `responses.resume` goes on.
-    `asked` is the canonical request of the run without its input.
+    `stopped` is the reason: "answered"; "calls" where the last answer calls tools that do not run here; "approval"
+    where calls wait for one; "limit" and "error" in the `.result` of errors. The calls are in `pending`, and
+    `responses.resume` goes on. `asked` is the canonical request of the run without its input.
 
     >>> import unified_llm as ul
     >>> asked = {"type": "function", "name": "now", "parameters": {"type": "object", "properties": {}}}
@@ -341,7 +340,8 @@ class RunResult(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class TokenCount:
-    """How many tokens a request would take; `estimated` says that no provider counted them, and `method` what did.
+    """How many tokens a request would take; `estimated` is True where no provider counted them, and `method` is the
+    method.
 
     >>> import unified_llm as ul
     >>> ul.Client().count_tokens(model="local/echo", protocol="openai-chat", input="Good morning.").estimated
@@ -355,7 +355,7 @@ class TokenCount:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """A model that an upstream says it serves; `raw` is all it says of it.
+    """A model in the list of an upstream; `raw` is its complete entry.
 
     >>> import unified_llm as ul
     >>> [each.id for each in ul.Client().models.list("local")]

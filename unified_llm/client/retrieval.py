@@ -76,7 +76,7 @@ def kept(
 
 
 def retrieved(core: Core, response: Any, upstream: Any, text_format: Any, name: str | None) -> Steps[Result]:
-    """An answer that is kept, with the value of its structured output where one is asked for."""
+    """An answer that is kept, with the value of its structured output where one is requested."""
     check_arguments({"name": name})
     where, id_, known = kept_at(core, response, upstream)
     found = None if text_format is None else format_of(text_format, name)
@@ -92,7 +92,7 @@ def retrieved(core: Core, response: Any, upstream: Any, text_format: Any, name: 
 def reopened(
     core: Core, response: Any, upstream: Any, after: Any, text_format: Any, name: str | None
 ) -> Steps[tuple[Opening, Parser | None]]:
-    """The stream of an answer that is kept, and what reads its structured output where one is asked for."""
+    """The stream of an answer that is kept, and what reads its structured output where one is requested."""
     check_arguments({"name": name})
     where, id_, known = kept_at(core, response, upstream)
     found = None if text_format is None else format_of(text_format, name)

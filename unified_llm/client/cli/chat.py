@@ -1,6 +1,6 @@
 """A conversation on a terminal: what is typed in, what streams out, and a model that can be changed on the way.
 
-The answer goes to `out` and nothing else does; reasoning, tool calls and remarks go to `err`. Nothing here knows a
+The answer goes to `out` and nothing else does; reasoning, tool calls and remarks go to `err`. Nothing here depends on a
 terminal library: lines come from its caller.
 """
 
@@ -80,7 +80,7 @@ class Chat:
         }
 
     def line(self, text: str) -> bool:
-        """Do what a line says: a command, or something to be said to the model."""
+        """Run a line: a command, or a text for the model."""
         text = text.strip()
         word, _, rest = text.partition(" ")
         if word in ("/quit", "/exit"):
@@ -94,7 +94,7 @@ class Chat:
         return True
 
     def ask(self, text: str) -> None:
-        """One turn, streamed. What goes wrong is told, and the conversation stays as it was."""
+        """One turn, streamed. An error is printed, and leaves the conversation unchanged."""
         self.failed = None
         previous = self.runs[-1] if self.runs else None
         tools = {"tools": self.tools} if self.tools else {}

@@ -29,10 +29,10 @@ Model = Annotated[
         "--model",
         "-m",
         envvar="UNIFIED_LLM_MODEL",
-        help="provider/model; without one local/echo, which repeats what it is told and needs no key",
+        help="provider/model; without one local/echo, a mock that repeats the text and needs no key",
     ),
 ]
-Protocol = Annotated[str | None, typer.Option(help="speak this protocol[:dialect] with the provider in any case")]
+Protocol = Annotated[str | None, typer.Option(help="use this protocol[:dialect] with the provider in any case")]
 BaseURL = Annotated[str | None, typer.Option(help="your own server, e.g. http://localhost:8000/v1")]
 KeyEnv = Annotated[
     str | None,
@@ -42,7 +42,7 @@ ECHO = "local/echo"
 
 
 def chat(
-    prompt: Annotated[str, typer.Argument(metavar="[PROMPT]", help="say this, print the answer, and end")] = "",
+    prompt: Annotated[str, typer.Argument(metavar="[PROMPT]", help="send this, print the answer, and exit")] = "",
     model: Model = None,
     instructions: Annotated[str | None, typer.Option("--instructions", "-i", help="the system's text")] = None,
     effort: Annotated[str | None, typer.Option(help="how much to think: none, low, medium, high, ...")] = None,
@@ -56,7 +56,7 @@ def chat(
     base_url: BaseURL = None,
     api_key_env: KeyEnv = None,
 ) -> None:
-    """Talk to a model. Lines are said as they are typed or piped; /help lists what else can be typed."""
+    """Talk to a model. Lines are sent as they are typed or piped; /help lists what else can be typed."""
     from ..client import Client
     from .chat import Chat
 
@@ -114,7 +114,7 @@ def run(
     as_json: Annotated[
         bool, typer.Option("--json", help="the whole answer in the request's own format; of a stream its events")
     ] = False,
-    stream: Annotated[bool | None, typer.Option(help="stream the answer, or do not; else as the request says")] = None,
+    stream: Annotated[bool | None, typer.Option(help="stream the answer, or not; default: as in the request")] = None,
     on_loss: Annotated[
         str, typer.Option(help="ignore, warn, raise, or GLOB[@FATE|@SEVERITY]=LEVEL,...; first match wins")
     ] = "ignore",

@@ -39,7 +39,7 @@ def format_of(body: Any) -> str:
 
 
 def meant_instead(body: Any, source: str) -> str | None:
-    """The protocol that understands more of a request than the one it is said to be of; None where none does.
+    """The protocol that matches a request better than the given one; None if there is none.
 
     >>> meant_instead({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}, "openai-responses")
     'openai-chat'

@@ -1,4 +1,4 @@
-"""One request from a file, in any wire format, to any model; the answer in the format it was asked in.
+"""One request from a file, in any wire format, to any model; the answer in the format of the request.
 
 Which protocol a request is of is found by `detection`.
 """
@@ -62,7 +62,7 @@ def send(
         ref, where = None, {**where, "model": ref}
     goal = upstream(ref or where.pop("base_url"), request=body, source=source, **where)
     streamed = bool(body.get("stream")) if stream is None and isinstance(body, dict) else bool(stream)
-    # Some say in the body that they want a stream, others by the route they take.
+    # Some protocols select a stream in the body, others by the route.
     route = next((x for x in split(source)[0].routes if x.kind == "request" and x.stream is streamed), None)
     http = {} if route is None else {"method": route.method, "path": route.path.replace("{model}", str(goal.model))}
     if isinstance(body, dict) and route is None and (streamed or "stream" in body):
@@ -81,7 +81,7 @@ def send(
 
 
 def _is_known(ref: str) -> bool:
-    """Whether a reference says whose model it is, or names a provider."""
+    """Whether a reference has a provider prefix, or is a provider."""
     try:
         return "/" in ref or bool(provider(ref))
     except UnknownProvider:
@@ -133,7 +133,7 @@ class _Back:
         return _beside(self.opening.reader.response or {})
 
     def pieces(self) -> Iterator[tuple[str, list[Node]]]:
-        """Raises what an answer ended with that is none: a failure that was told, or a stream that broke off."""
+        """Raises the failure that a stream ended with: an error event, or a stream that broke off."""
         opening, reader = self.opening, self.opening.reader
         waiting: list[str] = []
 

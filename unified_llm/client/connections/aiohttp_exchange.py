@@ -23,7 +23,7 @@ __all__ = ["Chunks", "Response", "Silences", "Target", "exchange"]
 
 _BUFFER = 1 << 16  # bytes of a response that are held before the server has to wait
 _TICK, _FINEST, _SHARE = 1.0, 0.01, 10  # seconds between two looks; a tenth of the shortest time that is waited
-# What asks for another way to write a body.
+# Headers that require another way to write a body.
 _OTHER_WAYS = frozenset(("expect", "transfer-encoding", "upgrade"))
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
@@ -47,7 +47,7 @@ class Target(aiohttp.ClientRequest):
 
     @cached_property
     def connection_key(self) -> Any:
-        """By which the pool knows connections."""
+        """The key of a connection in the pool."""
         return super().connection_key
 
 

@@ -1,8 +1,8 @@
-"""The driver over aiohttp: what an event loop asks of an upstream, at a fraction of the processor time.
+"""The driver over aiohttp: requests of an event loop, at a fraction of the processor time.
 
 It sends and receives, and holds no rule. The verbs are those of `AsyncWire`, and so is all that they are used for:
 which URL, headers, body and time limits a request has comes from there, what an answer means is `request_flow.py`'s,
-and a failure is told in the same errors (`as_http_error`). What only httpx2 can do goes over httpx2: an HTTP client
+and a failure becomes the same errors (`as_http_error`). What only httpx2 can do goes over httpx2: an HTTP client
 or a login of the caller's own, proxies, event loops of trio, and other methods than POST, which aiohttp would send a
 second time by itself.
 """
@@ -99,7 +99,7 @@ class AiohttpWire(AsyncWire):
 
 @dataclass(slots=True)
 class _Prepared:
-    """A request but for its body; `target` is None where httpx2 would ask a proxy.
+    """A request but for its body; `target` is None where httpx2 would use a proxy.
 
     `is_registered` is whether the upstream still remembers its credentials.
     """

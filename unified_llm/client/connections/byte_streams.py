@@ -139,7 +139,7 @@ class Stream(_Received):
         raise failure
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """Its wire events, as `convert_stream` takes them. One that was cut off ends early: its reader tells."""
+        """Its wire events, as `convert_stream` takes them. One that was cut off ends early; its reader reports it."""
         return _WireEvents(self)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Streams in other frames than server-sent events, which the adapter that knows them turns into these."""
+"""Streams in other frames than server-sent events, which their adapter turns into these."""
 
 from __future__ import annotations
 

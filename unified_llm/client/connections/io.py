@@ -67,7 +67,7 @@ def _auth(client: Any, upstream: Upstream, outgoing: Outgoing) -> httpx2.Auth:
 
 @lru_cache(256)
 def parsed(text: str) -> httpx2.URL:
-    """A URL, taken apart once: the same few are asked again and again."""
+    """A URL, parsed once: most calls use the same few."""
     return httpx2.URL(text)
 
 
@@ -107,7 +107,8 @@ class _Driver:
 
 
 class Wire(_Driver):
-    """Asks upstreams, with blocking calls. `http_client` replaces the pool, `timeout` what is waited by default.
+    """Sends requests to upstreams, with blocking calls. `http_client` replaces the pool, `timeout` what is waited by
+    default.
 
     `limits` are those of the pool. Close it, or use it as a context manager. A given `http_client` stays open.
     """
@@ -116,7 +117,7 @@ class Wire(_Driver):
         return Pool(given, limits)
 
     def send(self, ask: Ask, upstreams: Sequence[Upstream]) -> Answer | Stream:
-        """The answer of the first upstream that has one; a `Stream` where one is asked for."""
+        """The answer of the first upstream that has one; a `Stream` where one is requested."""
         found = self.run(steps(ask, upstreams, self.retry), ask.deadline)
         return self.stream(found, ask.deadline) if isinstance(found, Opened) else found
 
@@ -125,7 +126,7 @@ class Wire(_Driver):
         return Stream(opened, deadline, self._pool)
 
     def run(self, doing: Any, deadline: Deadline | None = None) -> Any:
-        """Do what a generator of effects asks for until `deadline`, and return what it returns."""
+        """Perform the effects of a generator until `deadline`, and return what it returns."""
         opened: list[httpx2.Response] = []
         try:
             effect: Effect = next(doing)
@@ -221,7 +222,7 @@ class AsyncWire(_Driver):
         return AsyncPool(given, limits)
 
     async def send(self, ask: Ask, upstreams: Sequence[Upstream]) -> Answer | AsyncStream:
-        """The answer of the first upstream that has one; an `AsyncStream` where one is asked for."""
+        """The answer of the first upstream that has one; an `AsyncStream` where one is requested."""
         found = await self.run(steps(ask, upstreams, self.retry), ask.deadline)
         return self.stream(found, ask.deadline) if isinstance(found, Opened) else found
 
@@ -230,7 +231,7 @@ class AsyncWire(_Driver):
         return AsyncStream(opened, deadline, self._pool)
 
     async def run(self, doing: Any, deadline: Deadline | None = None) -> Any:
-        """Do what a generator of effects asks for until `deadline`, and return what it returns."""
+        """Perform the effects of a generator until `deadline`, and return what it returns."""
         import anyio
 
         opened: list[Any] = []

@@ -23,7 +23,7 @@ from .event_loops import at_end_of, current_loop, has_ended, run_later
 __all__ = ["LIMITS", "TIMEOUT", "AsyncPool", "Pool", "checked", "close_later"]
 
 TIMEOUT = httpx2.Timeout(600.0, connect=10.0)
-"""How long is waited for each piece of an answer, unless upstream or call says otherwise: models think."""
+"""How long is waited for each piece of an answer, unless upstream or call set another time: models think."""
 
 LIMITS = httpx2.Limits(max_connections=100, max_keepalive_connections=20)
 """How many connections a client opens at once, and how many of them it keeps open."""

@@ -1,7 +1,7 @@
 """Whatever an HTTP library, its layers or the system raise during a call, as one of the errors of `httpx2`.
 
-The rules of `request_flow.py` know those alone. An exception from elsewhere (a caller's function that fetches a key) is
-not ours to translate, and passes.
+The rules of `request_flow.py` handle those alone. An exception from elsewhere (a caller's function that fetches a key)
+is not ours to translate, and passes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _OF_AIOHTTP = {
 
 
 def as_http_error(error: Exception) -> httpx2.HTTPError | APIError | None:
-    """The error as the rules know it; None for one that is not of the HTTP library's making.
+    """The error as the rules expect it; None for one that is not of the HTTP library's making.
 
     >>> as_http_error(ConnectionResetError("reset by peer"))
     ReadError('reset by peer')

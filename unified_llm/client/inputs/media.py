@@ -120,7 +120,7 @@ def recognized(raw: bytes) -> str | None:
 
 
 def _drawn(value: Any) -> bytes | None:
-    """An image as PNG: the way notebooks ask for it, else saved in a mode that PNG has."""
+    """An image as PNG: by the method of notebooks, else saved in a mode that PNG has."""
     draw = getattr(value, "_repr_png_", None)
     png = draw() if callable(draw) else None
     if isinstance(png, bytes):

@@ -27,7 +27,7 @@ __all__ = ["AsyncResponses"]
 
 
 class AsyncResponses:
-    """Asking for answers, in an event loop."""
+    """Requests for responses, in an event loop."""
 
     def __init__(self, client: AsyncClient) -> None:
         self._client = client

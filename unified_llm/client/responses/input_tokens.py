@@ -22,7 +22,7 @@ class InputTokens:
 
     @spelled_out(Given, meanings=meanings)
     def count(self, **given: Unpack[Given]) -> TokenCount:
-        """How many tokens a request takes: as its provider counts them, else an estimate that says that it is one."""
+        """How many tokens a request takes: as its provider counts them, else an estimate (`.estimated`)."""
         return self._client._run(self._client._core.count_tokens(self._client._core.call(given)))
 
 

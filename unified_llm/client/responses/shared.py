@@ -22,7 +22,7 @@ _PARSE = frozenset(ParseOptions.__annotations__)
 def parsed_call(
     core: Core, text_format: Any, stream: bool | None, background: bool | None, given: Mapping[str, Any]
 ) -> tuple[Call, Parser, int]:
-    """The call of `parse`, what reads its answer, and how often it may be asked for again."""
+    """The call of `parse`, what reads its answer, and the number of retries."""
     options = {name: value for name, value in given.items() if name in _PARSE and value is not None}
     check_arguments(options)
     asking = {name: value for name, value in given.items() if name not in _PARSE}

@@ -27,7 +27,7 @@ __all__ = ["Responses"]
 
 
 class Responses:
-    """Asking for answers."""
+    """Requests for responses."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -50,10 +50,11 @@ class Responses:
     def create(
         self, *, stream: bool | None = None, background: bool | None = None, **given: Any
     ) -> Result | EventStream | Background:
-        """Ask, and give the answer: a `Result`; an `EventStream` with `stream=True`; a handle with `background=True`.
+        """Send a request and return its answer: a `Result`; an `EventStream` with `stream=True`; a handle with
+        `background=True`.
 
         Arguments are the fields of a canonical request, under the names of the Responses API, and those of `Asked`.
-        `model` is "provider/model", or a plain name where the client has an upstream; `models` are fallbacks, asked in
+        `model` is "provider/model", or a plain name where the client has an upstream; `models` are fallbacks, tried in
         their order when one fails. `input` is text, items, or results. `tools` are functions, `Tool`s, or canonical
         tools. `previous` is a `Result` (or `RunResult`) to go on from, of whatever provider: signatures go where they
         were made and nowhere else, files and other handles too. `on_loss` decides about what would not get through.
@@ -113,13 +114,14 @@ class Responses:
     def parse(
         self, *, text_format: Any, stream: bool | None = None, background: bool | None = None, **given: Any
     ) -> Result[Any] | ParsedStream[Any] | Background[Any]:
-        """Ask for structured output, and give a `Result` with `.output_parsed`.
+        """Request structured output, and return a `Result` with `.output_parsed`.
 
-        `text_format` is a pydantic model, any type that pydantic knows, or a JSON schema (then the value is plain
+        `text_format` is a pydantic model, any type that pydantic supports, or a JSON schema (then the value is plain
         JSON). `strategy` is "native" (the provider's own structured output), "tool" (the arguments of a tool),
-        "prompt" (the schema in the instructions), or "auto": the first that the model can do; `.strategy` says which,
-        and so do the losses. `retries` is how often the model is told what does not fit and asked again. What a model
-        refuses to answer has None as its `.output_parsed`, and so has an answer that calls one of the `tools` instead.
+        "prompt" (the schema in the instructions), or "auto": the first that the model supports; `.strategy` is the one
+        used, and it is reported as a loss unless native. `retries` is how many times a wrong answer is requested again,
+        with its error. A refusal of the model has None as its `.output_parsed`, and so has an answer that calls one of
+        the `tools`.
 
         With `stream=True` it gives a `ParsedStream`: the events, `.snapshots` of the value as it grows, and the whole
         of it in `get_final_response()`. With `background=True` it gives a handle, whose `wait()` gives the result.
@@ -154,17 +156,17 @@ class Responses:
     ) -> RunResult[Any]: ...
     @spelled_out(RunGiven, defaults, meanings=meanings)
     def run(self, *, stream: bool = False, text_format: Any = None, **given: Any) -> RunResult[Any] | RunStream[Any]:
-        """Ask, run the tools that are called, tell what came of it, and so on until there is an answer.
+        """Send a request, run the tools that are called, send their results, until there is an answer.
 
         Takes what `create` takes, and `RunOptions`. The calls of one turn run at once (in threads), one after the
-        other with `parallel=False`. `hooks` are asked at every step (`Hooks`), `on_step` is told of every turn,
-        `context` is what tools find in their `ToolContext`. A tool that fails tells the model so and stops nothing.
-        With `text_format` the answer at the end is structured output: `.output_parsed`. With `stream=True` the events
-        of all turns come as they are made, and `ToolOutput` and `TurnDone` between them.
+        other with `parallel=False`. `hooks` are called at every step (`Hooks`), `on_step` with every turn,
+        `context` is what tools find in their `ToolContext`. An exception of a tool is reported to the model and stops
+        nothing. With `text_format` the answer at the end is structured output: `.output_parsed`. With `stream=True` the
+        events of all turns come as they are made, and `ToolOutput` and `TurnDone` between them.
 
         A call of a tool that `needs_approval` pauses the run: it ends with `stopped == "approval"` and the calls in
         `pending`, and `resume` goes on. `approve=` decides about each call instead: it is given the call and its
-        context, and returns True (run it), False or a text (tell the model that), or None (pause).
+        context, and returns True (run it), False or a text (an error for the model), or None (pause).
 
         Raises `ToolLoopLimitError` (with the `.result` so far) after `max_turns` answers without an end, before more
         than `max_tool_calls` calls, and before a turn beyond `max_total_tokens` or `max_cost`; `UnknownPrice` where a
@@ -205,11 +207,11 @@ class Responses:
         """Go on with a run that was paused, or stopped at a limit; the result has all its turns.
 
         `approved` and `rejected` are True for all pending calls, or calls or their ids; a mapping of ids to texts
-        tells the model why a call was rejected. `outputs` maps ids to what calls of the caller's own tools gave. Calls
-        that are not decided stay pending, and while there are any, nothing is sent. `run` may be from another process
-        (`RunResult.from_json`): functions are not in it, so pass `tools=` again, and other options as to `run`. The
-        request is that of the run, and what is passed here takes the place of its fields: `model=` goes on with
-        another model, of any provider. Without one it is the run's, then the client's own, then the model that
+        gives the model the reason why a call was rejected. `outputs` maps ids to what calls of the caller's own tools
+        gave. Calls that are not decided stay pending, and while there are any, nothing is sent. `run` may be from
+        another process (`RunResult.from_json`): functions are not in it, so pass `tools=` again, and other options as
+        to `run`. The request is that of the run, and what is passed here takes the place of its fields: `model=` goes
+        on with another model, of any provider. Without one it is the run's, then the client's own, then the model that
         answered last. Limits count the whole run.
 
         Raises `InvalidBody` for decisions that do not fit the run, and what `run` raises.
@@ -290,7 +292,8 @@ class Responses:
         text_format: Any = None,
         name: str | None = None,
     ) -> Result[Any] | EventStream[Any]:
-        """An answer that the provider keeps: `response` is its id (then `upstream` says where), a `Result` or a handle.
+        """An answer that the provider keeps: `response` is its id (then `upstream` is required), a `Result` or a
+        handle.
 
         With `stream=True` its events, from the beginning or behind the event `after`. With `text_format` the answer is
         structured output, as in `parse`: `.output_parsed` is its value, None while there is no answer. `name` is that
@@ -308,6 +311,6 @@ class Responses:
         return self._client._run(kept(self._core, where, "POST", id_, "/cancel"))
 
     def delete(self, response: str | Result[Any] | Background[Any], *, upstream: UpstreamLike | None = None) -> bool:
-        """Have the provider forget an answer; whether it says that it has."""
+        """Delete an answer at the provider; True if the provider confirms it."""
         where, id_, _ = kept_at(self._core, response, upstream)
         return self._client._run(delete(self._core, where, id_))

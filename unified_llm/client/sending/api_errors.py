@@ -86,13 +86,13 @@ _MESSAGES = ("detail", "message", "error", "title", "reason")  # keys of other s
 _LONGEST = 100_000  # of a page that is looked at
 _PAGE = re.compile(r"\s*(<!--.*?-->\s*)?<(!doctype|html|head|body|title|center|h1|\?xml)\b", re.IGNORECASE | re.DOTALL)
 _TITLE = re.compile(r"<(title|h1)\b[^>]*>\s*([^<]{1,80})", re.IGNORECASE)
-# Words that say less than a status does, and classes that no 4xx but 408 can be.
+# Words that are less specific than a status, and classes that no 4xx but 408 can be.
 _VAGUE = frozenset(("invalid_request", "server_error", "other"))
 _OF_SERVERS = (OverloadedError, ServerError, APITimeoutError)
 
 
 def refused(upstream: Upstream, status: int, headers: Mapping[str, str], raw: bytes, model: str | None) -> APIError:
-    """The error of an answer whose HTTP status says that it is one, or (200) whose document does."""
+    """The error of an answer with an HTTP status of an error, or (200) with an error document."""
     headers = shown(upstream, headers)
     text = raw.decode("utf-8", "replace")
     try:
@@ -142,7 +142,7 @@ def failed(
 
 
 def _hint(body: Any, status: int | None) -> str:
-    """What to say of an error that says nothing, or says it in HTML."""
+    """The message for an error without one, or with one in HTML."""
     answered = f"HTTP {status}" if status else "an error"
     if isinstance(body, str) and _PAGE.match(body):
         title = _TITLE.search(body)
@@ -168,7 +168,7 @@ def _words(body: Any) -> str:
 
 
 def is_document(body: Any) -> bool:
-    """Whether the body of an error is one that says something, and not in HTML: what may be shown as it is."""
+    """Whether the body of an error has content that is not HTML and may be shown unchanged."""
     if isinstance(body, str):
         return bool(body.strip()) and not _PAGE.match(body)
     if isinstance(body, dict):
@@ -178,7 +178,7 @@ def is_document(body: Any) -> bool:
 
 
 def _code(value: Any) -> int | None:
-    """An HTTP status of an error, as some servers tell it in the body."""
+    """The HTTP status of an error that some servers put into the body."""
     if isinstance(value, str) and value.isdecimal() and value.isascii():
         value = int(value[:4])
     return value if type(value) is int and 400 <= value <= 599 else None
@@ -206,7 +206,7 @@ def _of_status(status: int | None) -> type[APIError]:
 
 
 def canonical_error(upstream: Upstream, body: Any, status: int, headers: Mapping[str, str]) -> dict[str, Any]:
-    """What the provider's error document says, in the words of all."""
+    """The canonical form of the provider's error document."""
     adapter, dialect = split(upstream.protocol)
     provider = provider_of(upstream.protocol, dialect)
     http = {"status": status, "headers": dict(headers)}
@@ -296,7 +296,7 @@ def unusable(
     """The error of an answer that HTTP calls a success, and that cannot be used.
 
     `code` is `UNREADABLE` for a whole answer, `BROKEN` for a stream that ended before its end, `GARBLED` for one with
-    an event that is not JSON. `raw` is what to show of it. `again` says that the next answer may be whole; without it
+    an event that is not JSON. `raw` is what to show of it. `again` means that the next answer may be whole; without it
     the server would send the same. None leaves that to the class of the error.
     """
     # Cut after redaction: half a key would not be recognized.

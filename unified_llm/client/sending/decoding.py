@@ -139,7 +139,7 @@ class EventReader:
         return out
 
     def _bare(self, event: Event) -> Event:
-        """An event without the frame it came in, which only its own protocol's writer wants."""
+        """An event without the frame it came in, which only its own protocol's writer needs."""
         extra = event.get("extra")
         drawer = extra.get(self.protocol) if extra else None
         if not drawer or "frame" not in drawer:

@@ -28,18 +28,18 @@ OnFailure = Callable[[Upstream, APIError], None]
 
 @dataclass(slots=True, kw_only=True)  # not frozen: that triples what it costs to make one, and each call makes one
 class Ask:
-    """What is asked: a wire document of `source`, or a canonical one (`source` None).
+    """A request: a wire document of `source`, or a canonical one (`source` None).
 
     `http` is what the source carried outside of the body (`method`, `path`, `query`, `headers`); without a body it
-    is a request as it is, for routes that have none (lists, polling, cancelling). `stream` says which form of
+    is a request as it is, for routes that have none (lists, polling, cancelling). `stream` selects which form of
     answer is awaited. `secret` authenticates envelopes (`convert`). `timeout` is the HTTP library's, and `patience`
-    stands for it where the upstream says nothing either. `deadline` is when the call ends, with everything in it.
+    stands for it where the upstream has none either. `deadline` is when the call ends, with everything in it.
     `at` and `answer_id` are the time (seconds since 1970) and the id of an answer that has none, `previous` is the
     answer that the caller went on from. `on_failure` is called with each upstream that failed, and its error.
-    `raw` are the bytes of `body`, where they say the same: each conversion parses a document of its own from them,
-    which costs less than a copy. `outgoing` is a request that is ready as it is: then nothing is converted.
-    `losses` came about before the conversion. `telemetry` has the hooks that are called.
-    Headers and queries of the caller's are the upstream's: they go to no other.
+    `raw` are the bytes of `body`, where they have the same content: each conversion parses a document of its own from
+    them, which costs less than a copy. `outgoing` is a request that is ready as it is: then nothing is converted.
+    `losses` came about before the conversion. `telemetry` has the hooks that are called. Headers and queries of the
+    caller's are the upstream's: they go to no other.
     """
 
     body: Any = None
@@ -132,7 +132,7 @@ class _Head:
 class Answer(_Head):
     """A whole answer: `value` is the document as the upstream wrote it (`kind` of its protocol), `raw` its bytes.
 
-    `told` says that it came as a stream all the same; then the bytes are not the document's.
+    `told` means that it came as a stream all the same; then the bytes are not the document's.
     """
 
     value: Any
@@ -163,7 +163,7 @@ class Answer(_Head):
 class Opened(_Head):
     """A stream that has begun: `first` are the bytes that were read already, `rest` is where the others come from.
 
-    `operation` is what has to be told when it ends; None where no hook, log or tracer is set.
+    `operation` is to be notified when it ends; None where no hook, log or tracer is set.
     """
 
     first: list[bytes]

@@ -1,4 +1,4 @@
-"""How sync and async share one core: flows are generators that say what is to be done, drivers do it.
+"""How sync and async share one core: flows are generators that yield effects, drivers perform them.
 
 A flow yields an effect and is sent what came of it, or has the exception thrown in where it stands. It never waits,
 sleeps or sends by itself, so the same flow serves a thread and an event loop, and a test without either.

@@ -1,7 +1,7 @@
-"""Lists of models: asked of one upstream or of several, page by page, and cut into pages for those who ask for them.
+"""Lists of models: read from one upstream or several, page by page, and cut into the pages that a client requests.
 
-What a page is called differs (`Adapter.paging`); a list is read to its end, and ends that are none (a page that says
-again what was said) are ends. Nothing here waits: its driver sends what it asks for.
+The names of paging parameters differ (`Adapter.paging`). A list is read to its end; a page that repeats the last one
+is an end. Nothing here waits: its driver sends the requests.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def listed(upstream: Upstream, send: Sending, limit: int | None = None) -> Gener
 
 
 def _next(paging: Paging | None, value: Any) -> str | None:
-    """What the next page is asked for with; None where there is none."""
+    """The query value of the next page; None where there is none."""
     if paging is None or not isinstance(value, dict) or (paging.more and value.get(paging.more) is not True):
         return None
     found = value.get(paging.next)
@@ -76,7 +76,7 @@ def _next(paging: Paging | None, value: Any) -> str | None:
 def merged(
     upstreams: Sequence[Upstream], send: Sending, limit: int | None = None
 ) -> Generator[Any, Any, tuple[list[tuple[Upstream, Node]], tuple[Hop, ...]]]:
-    """The models of several upstreams, each place asked once, and the upstreams that did not answer.
+    """The models of several upstreams, each place queried once, and the upstreams that did not answer.
 
     Where none of them does, what the first of them raised is raised.
     """
@@ -99,7 +99,7 @@ def merged(
 
 
 def page(models: Sequence[Node], surface: Adapter, query: Mapping[str, Any]) -> Node:
-    """The canonical list that a client of a surface asked for: all of it, or the page that its query names.
+    """The canonical list that a client of a surface requested: all of it, or the page that its query names.
 
     Its key `next` is what the page behind it begins after. Raises `InvalidRequestError` for a place that is none.
     """

@@ -52,9 +52,9 @@ Steps = Generator[Effect, Any, Answer | Opened]
 
 
 def steps(ask: Ask, upstreams: Sequence[Upstream], retry: Retry) -> Steps:
-    """Ask the upstreams in their order until one answers.
+    """Try the upstreams in their order until one answers.
 
-    Raises the `APIError` of the last one (its `.hops` tell of the others), and what converting the request for it
+    Raises the `APIError` of the last one (its `.hops` list the others), and what converting the request for it
     raised: `InvalidBody`, `CapabilityLost`, `CapabilityRefused`.
     """
     if not upstreams:
@@ -99,7 +99,7 @@ def steps(ask: Ask, upstreams: Sequence[Upstream], retry: Retry) -> Steps:
 
 
 class _Failed(NamedTuple):
-    """No attempt at an upstream succeeded. `final` says that no other upstream may be tried either."""
+    """No attempt at an upstream succeeded. `final` means that no other upstream may be tried either."""
 
     error: APIError
     attempts: int
@@ -182,7 +182,7 @@ def _awaited(ask: Ask, upstream: Upstream, sent: Converted) -> Converted:
     if surface is not None:
         prefix = surface.id_prefix
     else:
-        # Where the provider keeps its answers, a caller of our own may ask for them by the provider's id.
+        # Where the provider keeps its answers, a caller of this client may retrieve them by the provider's id.
         prefix = "" if takes(known, "previous_response_id") else _ID_PREFIX
     named = f"{prefix}{ask.answer_id}" if ask.answer_id and prefix else ""
     exchange = replace(sent.exchange, created_at=ask.at, answer_id=named, id_prefix=prefix, previous=ask.previous)
@@ -265,7 +265,7 @@ def _repeatable(upstream: Upstream, sent: Converted) -> bool:
 
 
 def _asking_all(body: dict[str, Any], upstream: Upstream) -> dict[str, Any]:
-    """A streamed request that asks for what other protocols' streams have unasked."""
+    """A streamed request with the options that other protocols' streams have by default."""
     adapter, dialect = split(upstream.protocol)
     unknown = (*dialect.get("refuses", ()), *dialect.get("ignores", ()))
     for key, wanted in adapter.streaming.items():
@@ -293,7 +293,7 @@ def _once(ask: Ask, upstream: Upstream, sent: Converted, operation: Operation | 
             except httpx2.DecodingError:
                 if not wrong:
                     raise
-                raw = b""  # its status says what it is
+                raw = b""  # its status is enough
             if wrong:
                 raise refused(upstream, status, headers, raw, model)
             if raw and _is_cut(response):
@@ -322,7 +322,7 @@ def _is_cut(response: Any) -> bool:
 
 
 def _streams(headers: Mapping[str, str]) -> bool:
-    """Whether an answer says that it is a stream. One that says nothing, or says something else, is looked at."""
+    """Whether an answer is a stream by its content type. One without a type, or with another, is inspected."""
     kind = headers.get("content-type", "text/event-stream").partition(";")[0].strip().lower()
     return kind not in ("application/json", "text/html")
 
@@ -330,7 +330,7 @@ def _streams(headers: Mapping[str, str]) -> bool:
 def _whole(upstream: Upstream, raw: bytes, head: dict[str, Any], *, deleting: bool) -> Answer:
     headers, model = head["headers"], head["model"]
     if headers.get("content-type", "").startswith("text/event-stream"):
-        # Some servers stream unless they are told not to.
+        # Some servers stream unless `stream` is false.
         return Answer(**head, value=as_document(raw, upstream, headers, model), raw=raw, told=True)
     # What is deleted has no document, and often no answer but its status.
     kind = "" if deleting else head["kind"]
@@ -342,7 +342,7 @@ def _whole(upstream: Upstream, raw: bytes, head: dict[str, Any], *, deleting: bo
 
 
 def _without_secrets(value: Any, upstream: Upstream) -> Any:
-    """An answer whose error, if it has one, shows no credential. What a model says is left as it is."""
+    """An answer whose error, if it has one, shows no credential. The text of a model is left as it is."""
     if not isinstance(value, dict) or not value.get("error"):
         return value
     error = upstream.secrets.hidden(value["error"])
@@ -354,7 +354,7 @@ def _document(upstream: Upstream, raw: bytes, headers: Mapping[str, str], model:
     try:
         value = parse(raw)
     except InvalidBody:
-        # A page is what the server says each time; anything else was an answer that broke.
+        # A server repeats its page; anything else was an answer that broke.
         page = raw.lstrip()[:1] == b"<"
         found = unusable(upstream, "the answer is not JSON", model, raw=raw, headers=headers, again=not page)
     else:
@@ -363,7 +363,7 @@ def _document(upstream: Upstream, raw: bytes, headers: Mapping[str, str], model:
         error = value.get("error") if isinstance(value, dict) else None
         if isinstance(error, dict) and error:
             # An error that came as a success: some routers do so when they have begun to answer.
-            # Its class is what its words say, its status the one it tells, if any.
+            # Its class follows from its words, its status is the one in the body, if any.
             found = refused(upstream, 200, headers, raw, model)
         else:
             found = unusable(upstream, f"not a {kind} of {upstream.protocol}", model, raw=raw, headers=headers)
@@ -407,11 +407,11 @@ def _begun(upstream: Upstream, response: Any, head: dict[str, Any]) -> Steps:
 
 
 def _error_of(upstream: Upstream, reader: WireReader, event: dict[str, Any], model: str | None) -> APIError | None:
-    """The error that an event tells of; None where it tells of none."""
+    """The error in an event; None where there is none."""
     try:
         events = reader.feed(event)
     except (ProtocolError, InvalidBody):
-        return None  # told once it is read as part of the stream, if it is one of its protocol
+        return None  # raised when it is read as part of the stream, if it is one of its protocol
     for each in events:
         if each.get("type") == "error" and isinstance(each.get("error"), dict):
             error = {key: value for key, value in each["error"].items() if key != "extra"}

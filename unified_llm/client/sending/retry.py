@@ -4,9 +4,9 @@ A request that leaves something behind at the provider (`background`, `store: tr
 answer was lost, a second one would make, and charge, the same again. It is tried again, here or at the next upstream,
 only with an `idempotency-key` among its headers, or where the first one certainly made nothing.
 
-What the provider says wins: `x-should-retry`, then `Retry-After`, `retry-after-ms`, a `retryDelay` among the details.
-Else the wait doubles, with jitter, so that many clients do not come back together. A provider that wants more patience
-than there is is not waited for: the error says how long, and a fallback may do at once what waiting would.
+The provider's advice takes precedence: `x-should-retry`, then `Retry-After`, `retry-after-ms`, a `retryDelay` among the
+details. Else the wait doubles, with jitter, so that many clients do not come back together. A provider that requires a
+longer wait than `max_wait` is not waited for: the error contains the time, and a fallback may answer at once.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Answers in the other form than was asked for: whole ones as streams, streams as whole ones.
+"""Answers in another form than requested: whole ones as streams, streams as whole ones.
 
-Some servers stream unless they are told not to, others do not stream at all. What they say is what was asked for all
+Some servers stream unless `stream` is false, others do not stream at all. The content is what was requested all
 the same, so it is put into the form that the caller awaits, in the upstream's own protocol.
 """
 
@@ -52,7 +52,7 @@ def as_document(
 ) -> Any:
     """The bytes of a stream as a whole answer. `headers` and `model` are for errors alone.
 
-    Raises the error that the stream tells of, `StreamInterruptedError` where it breaks off, and `ServerError` where it
+    Raises the error in the stream, `StreamInterruptedError` where it breaks off, and `ServerError` where it
     is not a stream of the upstream's protocol. Nothing of it was handed out, so all of that may be tried again.
     """
     decoder = StreamDecoder()

@@ -1,8 +1,8 @@
 """Answers that a client goes on from by their id, where the provider that gave them keeps none under it.
 
 Two surfaces let a client name the answer that it goes on from, instead of sending the conversation. Over another
-protocol that name means nothing. So what was asked and answered is remembered here as the client saw it, and put
-in front of what it says next: a client that names its past is made one that sends it. An unknown name is an
+protocol that name means nothing. So requests and answers are remembered here as the client saw them, and put
+in front of its next request: a client that names its past becomes one that sends it. An unknown name is an
 error, as it is with the surface's own provider, and never a conversation without its past. Memory is bounded.
 """
 
@@ -62,9 +62,9 @@ class Turn(NamedTuple):
 
 
 class Memory:
-    """What was asked and answered over surfaces that name answers; what was used longest ago is forgotten first.
+    """Requests and answers over surfaces that name answers; the least recently used are dropped first.
 
-    `limit` is in bytes. Nothing is read before it is asked for: most clients send their history and never ask. What is
+    `limit` is in bytes. Nothing is read before it is used: most clients send their history. What is
     kept for one caller is unknown to every other. `secret` is that of the envelopes in what clients were sent. It may
     be used by several threads.
     """
@@ -83,8 +83,8 @@ class Memory:
     def recalled(self, body: Any, surface: str, asked: Sequence[Upstream], caller: str = "") -> Any:
         """`body` with its past, where it names one that is remembered.
 
-        Raises `NotFoundError` or `InvalidRequestError`, as the API does, for a name that neither this memory nor
-        anybody who is asked can know.
+        Raises `NotFoundError` or `InvalidRequestError`, as the API does, for a name that is unknown to this memory and
+        to every upstream.
         """
         key = keeps(surface)
         conversation = takes(split(surface)[0], "conversation")
@@ -128,7 +128,7 @@ class Memory:
         stream: bool = False,
         caller: str = "",
     ) -> None:
-        """Remember what a client was sent for what it said. Its name is found out when one is looked for."""
+        """Remember a request and its answer. The answer's name is read on the first lookup."""
         before = body.get(keeps(surface))
         turn = Turn(caller, surface, asked, before if type(before) is str else "", answered, stream)
         with self._lock:
@@ -144,7 +144,7 @@ class Memory:
                 self._size -= oldest.size
 
     def _turn(self, name: str, caller: str) -> Turn | None:
-        """The turn that an answer's name stands for. A client goes on from what it was told last, mostly."""
+        """The turn that an answer's name stands for. Mostly, a client goes on from its last answer."""
         while (caller, name) not in self._names and self._nameless:
             number = self._nameless.pop()
             turn = self._turns.get(number)
@@ -185,7 +185,7 @@ class Memory:
 
 
 def _some(surface: str, asked: Sequence[Upstream]) -> bool:
-    """Whether anybody who is asked may know the names of a surface."""
+    """Whether one of the upstreams may have the names of a surface."""
     return any(_own(surface, each) for given in asked for each in (given, *given.others))
 
 

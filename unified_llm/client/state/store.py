@@ -1,4 +1,4 @@
-"""State that a request asks for, of upstreams that keep none, and the store that keeps it instead.
+"""State that a request requires, of upstreams that keep none, and the store that keeps it instead.
 
 `previous_response_id`, `conversation` and `background` name something that a provider keeps. Sent to one that keeps
 nothing they would be dropped, and the model would answer without the conversation. So they are resolved in the client's
@@ -96,7 +96,7 @@ def takes(known: Adapter, name: str) -> str | None:
 
 
 def check_state(body: Any, source: str | None, upstream: Upstream) -> None:
-    """Raise `CapabilityRefused` for a request that asks an upstream for state which it does not keep.
+    """Raise `CapabilityRefused` for a request that requires state which its upstream does not keep.
 
     `body` is canonical, or a wire document of `source`, whose own client gets `background` done at once instead.
     """

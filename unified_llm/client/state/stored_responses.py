@@ -19,7 +19,7 @@ _AT_ONCE = "awaited at once, and kept in the client's store"
 
 
 def resolve(store: Store | None, call: Call, upstreams: Sequence[Upstream]) -> None:
-    """Put the conversation that a call names in front of what it says, where an upstream does not keep it.
+    """Put the conversation that a call names in front of its input, where an upstream does not keep it.
 
     Raises `NotFoundError` for a name that the store does not have. Without a store nothing is resolved: such a call is
     refused for each upstream that keeps nothing.
@@ -46,7 +46,7 @@ def resolve(store: Store | None, call: Call, upstreams: Sequence[Upstream]) -> N
 
 
 def keep(store: Store | None, call: Call, node: Node, upstream: Upstream) -> None:
-    """Keep an answer under its id, unless the call says `store=False`."""
+    """Keep an answer under its id, unless the call has `store=False`."""
     id_ = node.get("id")
     if store is None or type(id_) is not str or call.body.get("store") is False:
         return

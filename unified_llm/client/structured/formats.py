@@ -1,4 +1,4 @@
-"""What is asked for as `text_format=`: a type that pydantic knows or a JSON schema, and how a text becomes a value."""
+"""The value of `text_format=`: a type that pydantic supports or a JSON schema, and how a text becomes a value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WANTS = "pass a pydantic model, a dataclass, a type such as list[int], or a JSO
 
 
 class Format:
-    """What is asked for: its name, its JSON schema, its Python type (None for a schema), and how a text becomes it."""
+    """A format: its name, its JSON schema, its Python type (None for a schema), and how a text becomes it."""
 
     def __init__(
         self, name: str, schema: Node, load: Callable[[str], Any], description: str = "", type_: Any = None
@@ -59,7 +59,7 @@ class Format:
 
 
 def format_of(given: Any, name: str | None = None) -> Format:
-    """The format for `text_format=`: a type that pydantic knows, or a JSON schema.
+    """The format for `text_format=`: a type that pydantic supports, or a JSON schema.
 
     Raises `InvalidArgument` for anything else: a word, a value, the setting that a schema would be in.
 

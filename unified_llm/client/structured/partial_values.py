@@ -37,7 +37,7 @@ _MAPPINGS = (dict, Mapping, typing.Mapping)
 
 
 def partial_value(type_: Any, value: Any, final: Any) -> Any:
-    """The value of a type that `value` amounts to so far; `MISSING` where that cannot be said yet.
+    """The value of a type that `value` amounts to so far; `MISSING` where it is not determined yet.
 
     `value` is the JSON so far with the string that is being written, `final` without it (`MISSING`: it is that string).
 

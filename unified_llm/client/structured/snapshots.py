@@ -30,7 +30,7 @@ class Snapshot(NamedTuple):
 
 
 class Growing:
-    """The value of a structured output that is being streamed; `is_read` says that its snapshots are.
+    """The value of a structured output that is being streamed; `is_read` is True once its snapshots are read.
 
     >>> from unified_llm.client.structured.formats import format_of
     >>> growing = Growing(Parser(format_of(list[str]), "native"))

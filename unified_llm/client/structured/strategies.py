@@ -1,4 +1,4 @@
-"""How structured output is asked for and read, whatever the provider can do.
+"""How structured output is requested and read, whatever the provider can do.
 
 Three strategies, the first that the target can do: its own structured output ("native"), a tool whose arguments are
 the answer ("tool"), or the schema in the instructions ("prompt"). Which one it was is on the result and in its losses.
@@ -34,7 +34,7 @@ _FORMAT = frozenset(("/text", "/text/format", "/text/format/type", "/text/format
 def choose(found: Format, upstream: Any, tools: Any = None) -> str:
     """The first strategy that this upstream's protocol and model can do, beside the `tools` of the request.
 
-    The dry run says what the protocol cannot; what a model cannot is known from the catalog, where it says so.
+    The dry run shows the limits of the protocol; the catalog contains those of the model, where it has them.
     """
     known = _known(upstream)
     asked = {"model": upstream.model or "model", "input": ""}
@@ -106,7 +106,7 @@ def parser_of(found: Format, result: Result) -> Parser:
 
 
 class Parser:
-    """One format, asked for by one strategy: what it adds to a request, and what it reads from an answer."""
+    """One format, requested by one strategy: what it adds to a request, and what it reads from an answer."""
 
     def __init__(self, found: Format, strategy: str) -> None:
         self.format = found
@@ -128,7 +128,7 @@ class Parser:
                 raise InvalidBody("/tools", f"a tool is called {self.format.name!r} like the format; pass name=")
             choice = self._choice(body, loop)
             call.body = {**body, "tools": [*(body.get("tools") or ()), self.format.tool()], "tool_choice": choice}
-            how = "asked for as the arguments of a tool"
+            how = "requested as the arguments of a tool"
         else:
             before = body.get("instructions")
             said: Any = self.format.instructions()
@@ -137,7 +137,7 @@ class Parser:
             elif before:
                 said = f"{before}\n\n{said}"
             call.body = {**body, "instructions": said}
-            how = "asked for in the instructions"
+            how = "requested in the instructions"
         call.losses = Losses([*call.losses, Loss("/text/format", "output.structured", "emulated", how)])
 
     def _choice(self, body: Node, loop: bool) -> Any:
@@ -149,7 +149,7 @@ class Parser:
             return "required"
         if loop:
             return given
-        reason = "forces another tool than the one that structured output is asked for by; pass strategy='prompt'"
+        reason = "forces another tool than the one for structured output; pass strategy='prompt'"
         raise InvalidBody("/tool_choice", reason)
 
     def is_answer(self, node: Node) -> bool:
@@ -207,7 +207,7 @@ _MISFIT = "structured output does not match text_format"
 
 
 def correction(failure: OutputParseError) -> Node:
-    """The message that tells the model what does not fit."""
+    """The message for the model with the error of its answer."""
     why = _told(failure.__cause__)
     return {
         "type": "message",
@@ -217,7 +217,7 @@ def correction(failure: OutputParseError) -> Node:
 
 
 def parsing(call: Call, parser: Parser, retries: int, create: Callable[[Call], Steps[Result]]) -> Steps[Result]:
-    """The flow of one request: ask, read the answer, and say again what was wrong where `retries` allow."""
+    """The flow of one request: send, read the answer, and send its error back where `retries` allow."""
     while True:
         result = yield from create(call)
         try:
@@ -232,7 +232,7 @@ def parsing(call: Call, parser: Parser, retries: int, create: Callable[[Call], S
 
 
 def bare(text: str) -> str:
-    """The JSON of an answer that was only asked for in words: what is around it is left out."""
+    """The JSON of an answer that was only requested in the instructions, without the text around it."""
     fenced = re.search(r"```(?:json)?\s*\n(.*?)```", text, re.DOTALL)
     if fenced:
         return fenced[1]
@@ -252,7 +252,7 @@ def _refused(result: Result) -> bool:
 
 
 def _unanswered(result: Result) -> list[Node]:
-    """Outputs for the calls of an answer that is asked for again: no call may stay open."""
+    """Outputs for the calls of an answer that is requested again: no call may stay open."""
     return [
         {"type": "function_call_output", "call_id": each.call_id, "output": "not accepted", "is_error": True}
         for each in result.tool_calls

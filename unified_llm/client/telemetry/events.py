@@ -1,4 +1,4 @@
-"""What hooks are told of a call: a request is sent, it is repeated, its response is complete.
+"""The events for hooks: a request is sent, it is repeated, its response is complete.
 
 Each `RequestInfo` is followed by one `RetryInfo` or one `ResponseInfo` that refers to it. None contains a
 credential or any content of the conversation.
@@ -28,7 +28,7 @@ class RequestInfo:
 
     `call` is the same for all requests of one call, `attempt` counts the requests to this upstream from 1. `url` has
     neither a query nor credentials. `kind` is "request" for a response of a model; lists of models, token counts and
-    stored responses have others. `why` says what decided against the provider's other protocols. `losses` are the
+    stored responses have others. `why` contains the reasons against the provider's other protocols. `losses` are the
     values of the request that do not reach the upstream unchanged.
 
     >>> import unified_llm as ul

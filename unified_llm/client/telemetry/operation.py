@@ -1,8 +1,8 @@
-"""What is told of one call: the only place from which hooks, log records, spans and metrics get their events.
+"""The telemetry of one call: the only place from which hooks, log records, spans and metrics get their events.
 
-`request_flow.steps` begins an `Operation` for each upstream it tries, and tells it of each request. Streams end theirs
-when they are closed. Where nothing is observed (no hook, the logger is off, no provider of spans or metrics) `begin`
-gives None, and nothing else is computed.
+`request_flow.steps` begins an `Operation` for each upstream it tries, and reports each request to it. Streams end
+theirs when they are closed. Where nothing is observed (no hook, the logger is off, no provider of spans or metrics)
+`begin` gives None, and nothing else is computed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Hook = Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Telemetry:
-    """Who is told of calls: hooks, and providers of OpenTelemetry (default: the global ones).
+    """The receivers of telemetry: hooks, and providers of OpenTelemetry (default: the global ones).
 
     Without `detail` only the usage of a whole response is read, unless spans are recorded.
     """
@@ -97,7 +97,7 @@ class Operation:
         model: str | None,
     ) -> None:
         self._telemetry, self._upstream, self._model = telemetry, upstream, model
-        self._kind, self._stream = ask.kind, ask.stream  # not `ask`: its body would live as long as a stream
+        self._kind, self._stream = ask.kind, ask.stream  # not `ask` itself: its body would live as long as a stream
         self._span: Span | None = None if made is None else made.begin(ask, upstream, model)
         self.call: str = ask.answer_id or os.urandom(16).hex()
         self.losses: Losses = Losses([*ask.losses, *losses]) if ask.losses else losses

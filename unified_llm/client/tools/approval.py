@@ -37,7 +37,7 @@ def answered_by(item: Mapping[str, Any]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """What was decided about calls, by their ids: may run, may not (and what the model is told), has this output."""
+    """What was decided about calls, by their ids: may run, may not (and the text for the model), has this output."""
 
     approved: frozenset[str] = frozenset()
     rejected: Mapping[str, str] = field(default_factory=dict)
@@ -47,13 +47,13 @@ class Decisions:
 def decided(pending: Iterable[Any], approved: Any = (), rejected: Any = (), outputs: Any = ()) -> Decisions:
     """What a caller decided about pending calls.
 
-    `approved` and `rejected` are True for all of them, or calls or their ids; `rejected` may map ids to what the model
-    is told. `outputs` maps ids to what the calls of the caller's own tools gave, or is a list of output items. Raises
-    `InvalidBody` for a call that is not pending, or decided twice.
+    `approved` and `rejected` are True for all of them, or calls or their ids; `rejected` may map ids to a text
+    for the model. `outputs` maps ids to what the calls of the caller's own tools gave, or is a list of output items.
+    Raises `InvalidBody` for a call that is not pending, or decided twice.
 
     >>> call = FunctionCall(call_id="call_1", name="delete", arguments="{}")
-    >>> decided([call], rejected={"call_1": "ask first"}).rejected
-    {'call_1': 'ask first'}
+    >>> decided([call], rejected={"call_1": "not allowed"}).rejected
+    {'call_1': 'not allowed'}
     """
     pending = [call.dump() for call in pending]
     known = [id_ for call in pending if (id_ := id_of(call))]
@@ -105,7 +105,7 @@ def _named(given: Any) -> str:
 
 
 def _told(rejected: Mapping[Any, Any]) -> dict[str, str]:
-    """What the model is told, by ids."""
+    """The texts for the model, by ids."""
     for id_, text in rejected.items():
         if text is not None and not isinstance(text, str):
             reason = f"the reason for {id_!r} should be a text, not {_named(text)}; leave out a call that may run"

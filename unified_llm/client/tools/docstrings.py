@@ -1,6 +1,6 @@
-"""What a docstring says of a function and of its parameters, in the three styles people write.
+"""The descriptions of a function and its parameters in a docstring, in the three common styles.
 
-Google (`Args:`), NumPy (`Parameters` underlined) and reST (`:param x:`) are told apart by looking, section by section.
+Google (`Args:`), NumPy (`Parameters` underlined) and reST (`:param x:`) are detected section by section.
 Nothing is refused: what is in no known form belongs to the description.
 """
 
@@ -21,7 +21,7 @@ class Docstring(NamedTuple):
 
 
 _PARAMETERS = frozenset(("args", "arguments", "parameters", "params", "other parameters", "keyword args"))
-# Sections that tell a reader of the code, not a caller of the tool, anything.
+# Sections for readers of the code, not for callers of the tool.
 _OTHERS = frozenset(
     ("returns", "return", "yields", "yield", "raises", "raise", "examples", "example", "notes", "note", "references")
     + ("see also", "warns", "attributes", "todo")

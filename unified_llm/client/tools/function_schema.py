@@ -1,6 +1,7 @@
 """A Python signature as the JSON schema of a tool's arguments, and arguments as what the function takes.
 
-pydantic does both, from one schema of the call: what validates is what was described. All parameters are told by name.
+pydantic does both, from one schema of the call: what validates is what was described. All parameters are passed by
+name.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def _is_context(hint: Any, context_type: type) -> bool:
 
 
 def _tidied(schema: Schema, said: dict[str, str]) -> Schema:
-    """The schema without titles that only repeat names, with what the docstring says of each parameter."""
+    """The schema without titles that only repeat names, with the docstring's description of each parameter."""
     out: Schema = _untitled(schema)
     out.setdefault("properties", {})
     for name, text in said.items():
@@ -103,7 +104,7 @@ _LITERAL = frozenset(("default", "const", "enum", "examples"))
 
 
 def _untitled(schema: Any, held: bool = False) -> Any:
-    """`held` says that the keys are names and not keywords."""
+    """`held` means that the keys are names and not keywords."""
     if type(schema) is list:
         return [_untitled(each) for each in schema]
     if type(schema) is not dict:

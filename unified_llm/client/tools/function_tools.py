@@ -2,7 +2,7 @@
 
 The signature becomes the schema and the docstring the description; both are written once, and what a target does not
 accept of them is lowered, with report, when a request is written. A call that fails is an answer to the model and no
-crash: bad arguments, and whatever the function raises, go back as an output that says so.
+crash: bad arguments, and whatever the function raises, go back as an output with the error.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _log = logging.getLogger("unified_llm")
 
 @dataclass(frozen=True, slots=True)
 class ToolContext(Generic[T]):
-    """What a tool may know of its call: annotate a parameter with it, and the model is not shown that parameter.
+    """Information about a call for its tool: annotate a parameter with it, and the model is not shown that parameter.
 
     `data` is what the caller passed as `context=`; `turn` counts the model's turns from 1; `input` are the canonical
     items the model was given in that turn.
@@ -90,7 +90,7 @@ class ToolKeywords(TypedDict, total=False):
 
 @dataclass(eq=False)
 class Tool(Generic[P, R]):
-    """A function with what a model is told of it. Made by `tool`; calling it calls the function.
+    """A function with its description for the model. Made by `tool`; calling it calls the function.
 
     `options` are further fields of the canonical tool: `strict`, `cache`, `defer_loading`, `input_examples`, ...
 
@@ -190,7 +190,7 @@ def tool(
     `needs_approval` pauses `responses.run` before it is called (`responses.resume`).
 
     The function may return text, canonical parts (`image(...)`, `file(...)`), bytes, a `Path`, a list of those, or
-    anything pydantic can write as JSON. What it raises is told to the model; `ToolError` in the tool's own words.
+    anything pydantic can write as JSON. What it raises is reported to the model; `ToolError` with the tool's own text.
 
     Raises `TypeError` for a function that no model could call.
 

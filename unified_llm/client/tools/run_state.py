@@ -33,7 +33,7 @@ def run_to_json(run: RunResult) -> Node:
     upstreams: list[Node] = []
     whole = items_of(run.final.request.get("input"))
     steps = [_step(step, whole, upstreams, withheld) for step in run.steps]
-    asked = {  # its `extra` has fields of requests that only one protocol knows
+    asked = {  # its `extra` has request fields of one protocol
         key: withheld_from(each, "/asked/extra", withheld, inside=True) if key == "extra" else each
         for key, each in withheld_from(run.asked, "/asked", withheld).items()
     }

@@ -53,7 +53,7 @@ def resumed(core: Core, run: RunResult | Any, given: Mapping[str, Any]) -> Loop:
     if run.stopped == "answered":
         raise InvalidBody("/run", "the run has its answer; go on with responses.run(previous=run, ...)")
     if run.final.strategy is not None and options.get("text_format") is None:
-        raise InvalidBody("/text_format", "the run was asked for structured output; pass text_format= again")
+        raise InvalidBody("/text_format", "the run has structured output; pass text_format= again")
     if run.withheld and asking.get("tools") is None:
         raise InvalidBody("/tools", f"credentials are not kept ({', '.join(run.withheld)}); pass tools= again")
     decisions = decided(run.pending, **decided_here)
@@ -104,5 +104,5 @@ def _loop(
 
 
 def growing(loop: Loop) -> Growing | None:
-    """The structured output of a loop as it grows; None where none was asked for."""
+    """The structured output of a loop as it grows; None where none was requested."""
     return None if loop.parser is None else Growing(loop.parser)

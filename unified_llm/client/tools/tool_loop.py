@@ -1,4 +1,4 @@
-"""The tool loop: ask, run what is called, tell what came of it, until there is an answer.
+"""The tool loop: send a request, run the called tools, send their results, until there is an answer.
 
 One flow for threads, event loops, streams and plain answers. The conversation travels as items, so that a loop over a
 provider that keeps nothing is the same loop; calls of one turn run at once. Every turn is handed to the hooks. A call
@@ -37,7 +37,7 @@ _CALLS = ("function_call", "custom_tool_call")
 
 
 class Hooks:
-    """What may be said to a tool loop at each step: override what you want; all of it may be async in `AsyncClient`.
+    """Methods that a tool loop calls at each step. Override any of them; they may be async in `AsyncClient`.
 
     >>> class NoDeletes(Hooks):
     ...     def before_call(self, call, context):
@@ -45,7 +45,7 @@ class Hooks:
     """
 
     def before_turn(self, number: int, request: Request) -> Any:
-        """Before the model is asked: return another `Request` to send that instead, None to go on.
+        """Before a request is sent: return another `Request` to send that instead, None to go on.
 
         `request.model_copy(update={...})` makes one.
         """
@@ -151,13 +151,13 @@ class Loop:
         self.decisions = decisions
         self._tell: Callable[[Any], None] = lambda event: None
         self._earlier: tuple[Node, ...] = ()
-        self._reported = 0  # the last turn that hooks were told of; those of an earlier process too
+        self._reported = 0  # the last turn that was reported to hooks; those of an earlier process too
 
     def flow(self, tell: Callable[[Any], None] | None = None) -> Steps[RunResult]:
         """The flow of a run. `tell` is given what happens between the turns, for streams.
 
-        Raises `ToolLoopLimitError` and `UnknownPrice` where the limits say so, and `OutputParseError` where the answer
-        is not the structured output that was asked for. These and all errors of a later turn have everything so far in
+        Raises `ToolLoopLimitError` and `UnknownPrice` at the limits, and `OutputParseError` where the answer
+        is not the requested structured output. These and all errors of a later turn have everything so far in
         `.result`.
         """
         self._tell = tell or self._tell
@@ -198,7 +198,7 @@ class Loop:
             answers = [each for each in others if self.parser.is_answer(each)]
             if answers or not (here or others):
                 return (yield from self._read(response, number, [*here, *others]))
-        # The caller's own outputs ask for another turn as much as those of tools that run here.
+        # The caller's own outputs require another turn as much as those of tools that run here.
         if here or decisions.outputs:
             yield from self._checked(response, number, len(here))
         outputs = yield from self._outputs(response, number, here, others, decisions)
@@ -299,7 +299,7 @@ class Loop:
         return step
 
     def _report(self, step: Step) -> Steps[None]:
-        """Tell the hooks of a turn, once: one that was paused has been told when it was."""
+        """Report a turn to the hooks, once: a paused one was reported when it was paused."""
         if step.number <= self._reported:
             return
         self._reported = step.number
@@ -308,7 +308,7 @@ class Loop:
             yield Hook(self.on_step, (step,))
 
     def _read(self, response: Result, number: int, calls: list[Node]) -> Steps[RunResult | None]:
-        """The value of an answer. One that does not fit is asked for again, in a turn of its own."""
+        """The value of an answer. One that does not fit is requested again, in a turn of its own."""
         assert self.parser is not None
         failure: OutputParseError | None = None
         try:

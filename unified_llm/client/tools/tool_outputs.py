@@ -1,6 +1,6 @@
 """What a tool gives back, as the output of a call: text, JSON, images, files, or an error.
 
-Text stays text, canonical parts stay parts, bytes and files become the part that their media type asks for, and
+Text stays text, canonical parts stay parts, bytes and files become the part for their media type, and
 everything else is JSON as pydantic writes it. Nothing is read from the network.
 """
 
@@ -19,13 +19,13 @@ _PARTS = frozenset(("input_text", "input_image", "input_file", "input_audio", "i
 
 
 class ToolError(UnifiedLLMError):
-    """Raise it inside a tool to tell the model, in your own words, that the call failed and what to do instead.
+    """Raise it inside a tool to send the model your own text: that the call failed, and what to do instead.
 
     >>> import unified_llm as ul
     >>> def open_door() -> str:
-    ...     raise ul.ToolError("It is locked; ask for the key.")
+    ...     raise ul.ToolError("It is locked; get the key.")
     >>> ul.Client().responses.run(model="local/echo", input="[[call open_door]]", tools=[open_door]).output_text
-    'open_door: It is locked; ask for the key.'
+    'open_door: It is locked; get the key.'
     """
 
 
@@ -45,7 +45,7 @@ def output_of(value: Any) -> str | list[Node]:
 
 
 def failed(error: BaseException | str) -> str:
-    """The text by which a model is told that a call failed."""
+    """The text for the model about a failed call."""
     if isinstance(error, ToolError) or isinstance(error, str):
         return str(error)
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

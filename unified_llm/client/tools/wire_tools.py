@@ -1,6 +1,6 @@
 """Tools that are given as data, in the shape of any installed protocol, as canonical tools.
 
-The adapters' own readers say what the data means: each reads it inside an otherwise empty request, and the reading that
+The adapters' own readers interpret the data: each reads it inside an otherwise empty request, and the reading that
 leaves least over is taken. So there is no second table of shapes, and an adapter from another package counts too. What
 no reader understands is refused with the nearest name: no provider would be sent it.
 """

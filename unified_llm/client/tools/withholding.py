@@ -1,6 +1,6 @@
 """Credentials of tools, which are left out of what is written down: of a run as JSON.
 
-They stand in the tools that were asked for, in the tools that an answer repeats, and in the environments of both. Names
+They stand in the tools of the request, in the tools that an answer repeats, and in the environments of both. Names
 are compared without case and underscores, because what only one protocol has is kept as that protocol spells it.
 """
 

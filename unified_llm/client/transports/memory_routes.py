@@ -33,7 +33,7 @@ class Kept(NamedTuple):
 
 
 def kept(memory: Memory, match: Match, query: Mapping[str, Any], caller: str) -> Kept | None:
-    """What a client asks of an answer, from memory; None for an answer that is not remembered.
+    """The reply to a request about a remembered answer; None for an answer that is not remembered.
 
     Raises `InvalidRequestError` for the cancellation of an answer that was no background work.
     """

@@ -1,4 +1,4 @@
-"""What the headers of an answer tell a client of ours beside the answer: losses, who gave it and why, who did not."""
+"""The headers that an answer gets in addition: losses, the upstream with the reason, the failed upstreams."""
 
 from __future__ import annotations
 

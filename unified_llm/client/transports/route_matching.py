@@ -1,4 +1,4 @@
-"""Which surface a client speaks, told by the path it asks for, and by headers where a path is shared.
+"""Which protocol a client uses: by the path of its request, and by headers where a path is shared.
 
 Adapters declare their routes relative to the protocol's root; whatever a client has before that (a host, a version, a
 gateway's prefix) does not matter. A route that names more of the path wins over one that names less.
@@ -30,14 +30,14 @@ class Match(NamedTuple):
     path: str
 
     def streams(self, body: Any) -> bool:
-        """Whether a request for it wants a stream."""
+        """Whether a request for it is for a stream."""
         if self.route.stream is not None:
             return self.route.stream
         return isinstance(body, dict) and body.get("stream") is True
 
 
 def recognize(method: str, path: str, headers: Mapping[str, str], surface: str | None = None) -> Match | None:
-    """The route that is asked for, None where no surface has it. `surface` (a protocol) leaves no choice.
+    """The route of a request, None where no surface has it. `surface` (a protocol) leaves no choice.
 
     `path` is quoted as it was sent; `names` of the route that is found are not.
 
@@ -51,14 +51,14 @@ def recognize(method: str, path: str, headers: Mapping[str, str], surface: str |
     return _recognized(method.upper(), path, None, known, tuple(mark for mark in marks if mark in headers))
 
 
-@lru_cache(8)  # a server asks for each of its requests
+@lru_cache(8)  # a server calls it for each request
 def _known(installed: tuple[str, ...], used: tuple[Adapter, ...]) -> tuple[tuple[Adapter, ...], tuple[str, ...]]:
-    """Every adapter, and the headers by which any of these is told."""
+    """Every adapter, and the headers by which any of these is recognized."""
     known = tuple(adapter(name) for name in sorted({*installed, *(each.protocol for each in used)}))
     return known, tuple(dict.fromkeys(mark for each in known for mark in each.marks))
 
 
-@lru_cache(1024)  # a client asks for the same few paths again and again
+@lru_cache(1024)  # a client uses the same few paths
 def _recognized(
     method: str, path: str, surface: str | None, wanted: tuple[Adapter, ...], present: tuple[str, ...]
 ) -> Match | None:
@@ -83,7 +83,7 @@ def _recognized(
 
 
 def surface_of(match: Match, path: str, headers: Mapping[str, str]) -> str:
-    """The protocol of a match, in the dialect of its published specification where the client asks for that.
+    """The protocol of a match, in the dialect of its published specification where the client selects that.
 
     >>> found = recognize("POST", "/openresponses/v1/responses", {})
     >>> surface_of(found, "/openresponses/v1/responses", {}), surface_of(found, "/v1/responses", {})

@@ -85,7 +85,7 @@ class SurfaceStream:
         return out
 
     def broken(self, error: Mapping[str, Any]) -> list[bytes]:
-        """The end of a stream that broke off, in the client's words. One that had said its last word did not."""
+        """The end of a stream that broke off, in the client's protocol. A stream behind its last event is complete."""
         if self._over:
             return []
         if self._stream.pipe.grammar.state == "closed" and not self._closing:
@@ -98,7 +98,7 @@ class SurfaceStream:
         return out
 
     def _without_keys(self, out: list[bytes]) -> list[bytes]:
-        """The events, of which those that tell of an error show no key: some servers repeat what they were sent."""
+        """The events; those with an error show no key: some servers repeat what they were sent."""
         for index, event in enumerate(out):
             if b'"error' in event:
                 out[index] = self._opened.upstream.hide(event.decode()).encode()

@@ -1,7 +1,7 @@
-"""A client's request in, the client's answer out, whatever the upstream speaks; without I/O.
+"""A client's request in, the client's answer out, whatever protocol the upstream uses; without I/O.
 
 `Translator.steps` is a generator of the same effects as `wire.steps`, so that one driver does for both. It recognizes
-the surface, converts, asks the upstreams, and converts what they say back: a document, a stream piece by piece, or an
+the surface, converts, sends to the upstreams, and converts their answers: a document, a stream piece by piece, or an
 error in the surface's own shape. What was lost is in a header, and goes to a callback.
 """
 
@@ -89,8 +89,8 @@ class Translator:
     """Everything of an in-process transport but the transport.
 
     `upstreams` are names, URLs, SDK clients or `Upstream`s, tried in their order; None leaves the choice to the model
-    that a request names ("provider/model"). `surface` is a protocol, told by the path without it. `caller` names the
-    tenant it serves; a request may say otherwise (the header `x-unified-llm-caller`). `secret` is made by this
+    that a request names ("provider/model"). `surface` is a protocol, recognized by the path without it. `caller` names
+    the tenant it serves; a request may name another (the header `x-unified-llm-caller`). `secret` is made by this
     process if not given. `on_failure` is called with each upstream that failed, and its error; `on_usage` at the end of
     each response with its head, the canonical usage (None where the upstream gave none or the client left), and the
     number of events. `telemetry` has hooks of the requests to upstreams.
@@ -130,7 +130,7 @@ class Translator:
         self._credentials = (key, headers or {}, query or {})
         self._auth = options.pop("auth", None)
         self._options = options
-        # What needs no model is looked up once, and a wrong name is told at once.
+        # What needs no model is looked up once, and a wrong name fails at once.
         self._refs: list[Any] = []
         for each in given:
             self._refs.append(each if _open(each) else self._entitled(choose(each, **options), each, len(self._refs)))
@@ -150,7 +150,7 @@ class Translator:
         return made
 
     def upstreams(self, model: str | None) -> list[Upstream]:
-        """Who is asked for a model."""
+        """The upstreams for a model."""
         return [self._upstream(place, ref, model) for place, ref in enumerate(self._refs)]
 
     def _upstream(self, place: int, ref: Any, model: str | None) -> Upstream:
@@ -182,7 +182,7 @@ class Translator:
             model = match.names.get("model") or (said if isinstance(said, str) else None)
             if (told := kept(self.memory, match, incoming.query, self._caller(incoming))) is not None:
                 return self._remembered(told, match.protocol)
-            # No model says which upstream has an answer that the memory does not have.
+            # The model does not determine which upstream has an answer that is not in memory.
             asked = self.upstreams(model) if "id" not in match.names or None not in self._refs else []
             if match.route.kind.endswith("request"):
                 asked = [settled(each, body, match.protocol) for each in asked]
@@ -220,7 +220,7 @@ class Translator:
         )
 
     def _caller(self, incoming: Incoming) -> str:
-        """Who asks: named by the request, or given when this transport was made."""
+        """The caller: named by the request, or given when this transport was made."""
         return incoming.headers.get(CALLER, self.caller)
 
     def _vault(self, incoming: Incoming) -> Vault:
@@ -267,7 +267,7 @@ class Translator:
     def _stored(
         self, incoming: Incoming, match: Match, body: Any, asked: Sequence[Upstream]
     ) -> Generator[Any, Any, Reply]:
-        """Lists of models from anybody; what a provider keeps, only where it speaks the client's protocol."""
+        """Lists of models from every upstream; stored objects only where the provider uses the client's protocol."""
         kind = match.route.kind
         ask = self._ask(incoming, match, None)
         if kind == "models":
@@ -284,7 +284,7 @@ class Translator:
         return self._shown(found, match.protocol)
 
     def _listed(self, match: Match, ask: Ask, asked: Sequence[Upstream]) -> Generator[Any, Any, Reply]:
-        """The models of all who are asked, in the pages of the surface."""
+        """The models of all upstreams, in the pages of the surface."""
 
         def send(plain: Ask, upstream: Upstream) -> Generator[Any, Any, Answer]:
             answer = yield from steps(replace(plain, patience=ask.patience), [upstream], self.retry)
@@ -371,14 +371,14 @@ class Translator:
             try:
                 done = convert(error.body, source=surface, target=surface, kind="error", http=http)
             except InvalidBody:
-                pass  # what it says is in the fields
+                pass  # its content is in the fields
         if done is None:
             done = write({"error": fields}, surface, "error")
         hops = tuple(each for each in error.hops if isinstance(each, Hop))
         reply = self._reply(done, Losses(), hops, status=error.status or 500)
         again = Retry.is_mended_by_time(error)
         if again != (reply.status in _RETRIED or reply.status >= 500):
-            # SDKs go by the status unless they are told.
+            # SDKs decide by the status without this header.
             reply.headers.setdefault("x-should-retry", str(again).lower())
         if error.request_id:
             reply.headers = header_safe({"x-request-id": error.request_id, **reply.headers})
@@ -404,7 +404,7 @@ def _open(ref: Any) -> bool:
 
 
 def _likeliest(headers: Mapping[str, str]) -> str:
-    """A surface to say in that there is no such route."""
+    """The protocol of the error for an unknown route."""
     named = protocols()
     marked = [name for name in named if any(mark in headers for mark in adapter(name).marks)]
     return (marked or [name for name in named if not adapter(name).marks] or named)[0]

@@ -1,4 +1,4 @@
-"""Under an official SDK, in this process: an HTTP client that asks another provider.
+"""Under an official SDK, in this process: an HTTP client that sends to another provider.
 
 The SDK believes it talks to its own provider; the transport below it translates. One object serves threads and event
 loops, and either HTTP library, because every rule is in `translator.py` and every connection in `io.py`.
@@ -89,8 +89,8 @@ def http_client(
     """An HTTP client for an official SDK, whose requests are answered by another provider.
 
     `upstream` is "provider/model", a base URL, an SDK's client, an `Upstream`, or a list of them, which are tried in
-    their order; None lets each request's model say "provider/model". The SDK's surface is told by the path it asks
-    for; `surface` (a protocol) leaves no choice. `library` is the HTTP library the SDK wants: "httpx" needs the extra.
+    their order; with None the model of each request is "provider/model". The SDK's surface is recognized by its
+    path; `surface` (a protocol) leaves no choice. `library` is the HTTP library the SDK uses: "httpx" needs the extra.
 
     Options: `on_losses` is called with the `Losses` of every answer that has any (they are in the header
     `x-unified-llm-losses` too, those of a stream's answer only here); `on_loss` are levels as in `convert`; `vault`
@@ -103,13 +103,13 @@ def http_client(
     `http_client` and `async_http_client` reach the upstream, `limits` are those of the pool without them; `api_key`,
     `base_url` and every other field of an `Upstream`. Credentials go to the origin of the first upstream; `api_key`
     may map providers to keys. `protocol` forces one protocol; with "auto", the default for names, each request goes in
-    the provider's protocol that carries most of it (the header `x-unified-llm-protocol` says which).
+    the provider's protocol that carries most of it (the header `x-unified-llm-protocol` contains it).
 
     Errors come in the surface's own shape and status, so that the SDK raises what it always raises.
 
         client = openai.OpenAI(api_key="unused", http_client=ul.http_client("anthropic/claude-opus-4-7"))
 
-    What lies below an SDK can be asked by hand, too:
+    What lies below an SDK can be called by hand, too:
 
     >>> with http_client("local/echo:anthropic-messages") as http:
     ...     body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
@@ -281,7 +281,7 @@ def _kind(library: str) -> Any:
             self.surface.leave()
 
     class Transport(lib.BaseTransport, lib.AsyncBaseTransport):  # type: ignore[misc, name-defined]
-        """Answers requests of an official SDK by asking an upstream."""
+        """Answers requests of an official SDK by way of an upstream."""
 
         def __init__(self, translator: Translator, wire: Wire, async_wire: AsyncWire, total: float | None) -> None:
             self.translator, self.wire, self.async_wire, self.total = translator, wire, async_wire, total

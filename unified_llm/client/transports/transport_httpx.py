@@ -1,4 +1,4 @@
-"""The older HTTP library, for agent stacks that are still on it: an extra, looked for when it is asked for."""
+"""The older HTTP library, for agent stacks that are still on it: an extra, imported on use."""
 
 from __future__ import annotations
 

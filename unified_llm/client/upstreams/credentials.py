@@ -26,7 +26,7 @@ _UNSENDABLE = "contains a line break, outer spaces or another character that HTT
 
 
 class KeyAuth(httpx2.Auth):
-    """Puts a key into one header. `header` and `template` say how (`{key}` stands for it).
+    """Puts a key into one header. `header` is its name, `template` its value (`{key}` stands for the key).
 
     `key` is the key, or a function that gives it each time; without one the environment variables `env` are looked
     at, the first that is set wins. Where the function is `Tokens` and a server answers 401, the request is sent once
@@ -144,7 +144,7 @@ class KeyAuth(httpx2.Auth):
 
 
 class Watched(httpx2.Auth):
-    """Another auth object, or none, and `secrets`, which are told of every credential that leaves.
+    """Another auth object, or none, and `secrets`, which register every credential that leaves.
 
     `public` are names and values of headers and of the query that conversion set: they are no credentials. Raises
     `AuthenticationError` for a header that HTTP cannot send, without showing it.
@@ -212,7 +212,7 @@ class Watched(httpx2.Auth):
 def register(
     secrets: Secrets, headers: Iterable[tuple[str, str]], url: httpx2.URL, public: Set[tuple[str, str]]
 ) -> None:
-    """Tell `secrets` of the credentials in a request that is about to leave; names of headers are in lower case.
+    """Register with `secrets` the credentials in a request that is about to leave; names of headers are in lower case.
 
     Raises `AuthenticationError` for a header that HTTP cannot send, without showing it.
     """

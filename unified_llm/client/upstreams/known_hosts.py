@@ -18,7 +18,7 @@ __all__ = ["hosts"]
 def hosts(url: str) -> Iterator[tuple[Provider, Endpoint, bool]]:
     """The endpoints of our table at this very URL, or else at this host; whether the provider's key is for it.
 
-    The user's own hosts say nothing.
+    The user's own hosts determine no provider.
     """
     asked = httpx2.URL(taken_apart(url).base)
     found: list[tuple[bool, int, str, Endpoint, bool]] = []

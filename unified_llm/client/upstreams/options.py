@@ -40,7 +40,7 @@ class UpstreamKeywords(TypedDict, total=False):
     model: str | None
     """The model, where the upstream names none."""
     provider: str | None
-    """The provider, where the URL does not tell."""
+    """The provider, where the URL does not determine it."""
     scope: str | None
     """A label of the credential or deployment that opaque data is bound to."""
     defaults: Mapping[str, Any]

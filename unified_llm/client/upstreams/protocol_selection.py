@@ -1,8 +1,8 @@
-"""Which protocol of a provider a request is spoken in: the one that loses least of it.
+"""Which protocol of a provider a request is sent in: the one with the least losses.
 
-Client and transports ask here, for each request, with the upstream that a name was made into; it holds its other
+Client and transports call this for each request, with the upstream of a name; it holds its other
 protocols. The dry run over all of them (`unified_llm.models.select`) is done once for requests of one shape: which
-fields and kinds of nodes there are decides between protocols, and which word a setting has, not what texts say. What
+fields and kinds of nodes there are decides between protocols, and which word a setting has, not the texts. What
 decided is in `Upstream.why`.
 """
 
@@ -18,7 +18,7 @@ from .upstream import Upstream
 __all__ = ["settled", "shape_of"]
 
 _MOST = 1_000
-_REASONS = 3  # told of each protocol that was passed by
+_REASONS = 3  # listed of each rejected protocol
 _LONGEST = 40  # of a word in a list: what to include, where to stop
 _chosen: dict[Any, tuple[str, str]] = {}
 
@@ -26,8 +26,8 @@ _chosen: dict[Any, tuple[str, str]] = {}
 def settled(upstream: Upstream, body: Any, source: str | None = None) -> Upstream:
     """The upstream in the protocol that carries most of a request: a wire document of `source`, or a canonical one.
 
-    One without `others` stays as it is, and so does one for which nothing can be said: what a request cannot be is
-    told when it is converted.
+    One without `others` stays as it is, and so does one without a possible dry run: an invalid request fails
+    when it is converted.
     """
     model = upstream.model or (body.get("model") if isinstance(body, dict) else None)
     if not upstream.others or upstream.provider is None or not isinstance(body, dict) or not isinstance(model, str):

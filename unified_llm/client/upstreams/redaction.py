@@ -3,7 +3,7 @@
 `Secrets` holds what an upstream was given and what was sent to it: keys, header values, query values, passwords. It is
 filled in three places (`Upstream`, the request as it leaves, a handed-in SDK client) and read by one function, `hide`.
 A server may repeat a credential in another spelling, so each one is matched in any case, and with the escapes of URLs,
-JSON, HTML and Python. A server that wants to leak a key it was given can always do so; this is for those that echo.
+JSON, HTML and Python. A malicious server can always leak a key it was given; this is for those that echo.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Secrets:
         return Secrets, ()
 
     def add(self, *values: str) -> None:
-        """Register credentials. One with fewer than four characters cannot be told from other text: it is ignored."""
+        """Register credentials. Those with fewer than four characters are ignored: other text may contain them."""
         for value in values:
             value = value.strip()
             if len(value) >= _SHORTEST and value not in self._known:
@@ -106,7 +106,7 @@ class Secrets:
                     self.add(each)
 
     def has_prefix(self, prefix: str) -> bool:
-        """Whether one of the credentials begins so, which tells who issued it."""
+        """Whether one of the credentials has a prefix, which identifies its issuer."""
         return any(each.removeprefix(SCHEME).startswith(prefix) for each in tuple(self._known))
 
     def has_scheme(self) -> bool:

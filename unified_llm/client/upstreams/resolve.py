@@ -1,7 +1,7 @@
 """From a name to an upstream: the registry, a base URL alone, an SDK's client, a TOML file, the environment.
 
-Names are looked up in `unified_llm.models`, which knows every provider's protocols, URLs and logins as data; a request
-decides between protocols where there is one. An SDK's client is taken apart by the adapter package that knows it.
+Names are looked up in `unified_llm.models`, which has every provider's protocols, URLs and logins as data; a request
+decides between protocols where there is one. An SDK's client is taken apart by the adapter package that supports it.
 Nothing is connected to here, and no key is looked at before a request leaves.
 """
 
@@ -55,8 +55,8 @@ def upstream(
     """The upstream that `ref` names.
 
     `ref` is "provider/model" or "provider" (`unified_llm.models`), a base URL of any server, an official SDK's client,
-    or an `Upstream`. `protocol` (with a dialect behind a colon) is spoken in any case. With None or "auto" a provider
-    that has several is spoken to in the one that loses least: of `request` (a wire document of `source`, or a canonical
+    or an `Upstream`. `protocol` (with a dialect behind a colon) is used in any case. With None or "auto" a provider
+    that has several gets the one with the least losses: of `request` (a wire document of `source`, or a canonical
     one) where it is given, else of each request as it comes (`Upstream.others`). For a URL of an unknown host it
     is the one most servers are compatible with. `api_key` is a key, a function that gives one, or a mapping of both by
     provider, "provider/model" or host; without it the provider's environment variables are looked at as a request
@@ -110,7 +110,7 @@ provider='anthropic', scope=None, defaults={}, fixed={}, omitted=(), path='', st
     if base_url is None:
         owner = provider(name, model=model or None)
         if owner.transports and ":" in model:
-            # What answers in this process speaks what it is asked to.
+            # An upstream in this process supports every protocol.
             model, _, protocol = model.partition(":")
         if not model:
             endpoint = _first(owner, protocol)
@@ -172,7 +172,7 @@ def _key_for(made: Upstream, given: Any) -> Any:
 
 
 def _login(made: Upstream) -> KeyAuth:
-    """How an upstream takes a key: as its auth object says, else as its protocol usually does."""
+    """How an upstream takes a key: as its auth object declares, else as its protocol usually does."""
     if isinstance(made.auth, KeyAuth):
         return made.auth
     header, template = (split(made.protocol)[0].auth or (_BEARER,))[0]
@@ -268,9 +268,9 @@ def from_sdk(*clients: Any, protocol: str | None = None, **changes: Any) -> Upst
 
     Give the synchronous client, the asynchronous one, or both: each serves calls of its own kind. What the SDK does to
     a request (tokens of a directory, signatures of a cloud, paths of a platform) it does to these too; its own retries
-    are off. `protocol` chooses where the SDK speaks several; "auto" leaves it to each request.
+    are off. `protocol` chooses where the SDK uses several; "auto" leaves it to each request.
 
-    Raises `InvalidArgument` for an object that no installed adapter knows.
+    Raises `InvalidArgument` for an object that no installed adapter supports.
     """
     if not clients:
         raise InvalidArgument("from_sdk() requires a client of an official SDK")
@@ -285,13 +285,13 @@ def from_sdk(*clients: Any, protocol: str | None = None, **changes: Any) -> Upst
     told = f" for {protocol}" if protocol else ""
     kind = type(clients[0])
     raise InvalidArgument(
-        f"{kind.__module__}.{kind.__qualname__} is not a client that an adapter{told} knows; pass a provider, "
+        f"{kind.__module__}.{kind.__qualname__} is not a client that an adapter{told} supports; pass a provider, "
         "'provider/model', the URL of a server, an Upstream or the client of an official SDK"
     )
 
 
 def _through(clients: tuple[Any, ...], where: str, made: Upstream) -> Iterator[Upstream]:
-    """The same clients in the other protocols that their SDK speaks and their provider has."""
+    """The same clients in the other protocols that their SDK uses and their provider has."""
     for name in provider(str(made.provider)).protocols:
         if name != made.protocol.partition(":")[0] and where in adapter(name).clients.values():
             yield loaded(where)(*clients, protocol=name)
@@ -310,10 +310,10 @@ _FIELDS = frozenset(
 def load(path: str | Path) -> dict[str, Upstream]:
     """The upstreams of a TOML file, by name.
 
-    Each is a table `[upstreams.NAME]` with `model` ("provider/model", or a plain name beside `base_url`) and, where
-    wanted, `protocol`, `base_url`, `key_env` (names of environment variables), `headers`, `query`, `scope`, `timeout`
-    (seconds), `defaults`, `variables`, `auth` and `audience` (those of `upstream`). A key itself does not belong into a
-    file, and there is no field for it.
+    Each is a table `[upstreams.NAME]` with `model` ("provider/model", or a plain name beside `base_url`) and,
+    optionally, `protocol`, `base_url`, `key_env` (names of environment variables), `headers`, `query`, `scope`,
+    `timeout` (seconds), `defaults`, `variables`, `auth` and `audience` (those of `upstream`). A key itself does not
+    belong into a file, and there is no field for it.
 
     Raises `ValueError` naming the table and the field that is wrong.
     """
@@ -363,8 +363,8 @@ def from_env(prefix: str = "UNIFIED_LLM") -> Upstream:
     """The upstream that the environment names.
 
     `UNIFIED_LLM_MODEL` is "provider/model", or a plain name beside `UNIFIED_LLM_BASE_URL`; `UNIFIED_LLM_PROTOCOL`,
-    `UNIFIED_LLM_API_KEY` and `UNIFIED_LLM_SCOPE` say more where wanted. Keys of known providers come from their usual
-    variables. Raises `ValueError` when neither model nor URL is said.
+    `UNIFIED_LLM_API_KEY` and `UNIFIED_LLM_SCOPE` are optional. Keys of known providers come from their usual
+    variables. Raises `ValueError` when neither model nor URL is set.
     """
     said = {name: os.environ.get(f"{prefix}_{name.upper()}") for name in ("model", "base_url", "protocol", "scope")}
     key = f"{prefix}_API_KEY"

@@ -30,7 +30,7 @@ _SPENT = ("content-encoding", "content-length", "transfer-encoding")
 def clients_of(*clients: Any) -> dict[str, Any]:
     """`http_client` and `async_http_client` of an `Upstream` that is reached through an SDK's clients.
 
-    The kind that was not handed in says so when it is used. Raises `InvalidArgument` for two of a kind.
+    The kind that was not handed in raises when it is used. Raises `InvalidArgument` for two of a kind.
     """
     found: dict[str, Any] = {}
     for client in clients:
@@ -66,7 +66,7 @@ class _Missing(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
 
 
 def _call(request: httpx2.Request) -> dict[str, Any]:
-    """The arguments of the SDK's own call for a request. Platforms know their routes by the path the SDK would use."""
+    """The arguments of the SDK's own call for a request. Platforms match routes by the path the SDK would use."""
     path = "/" + str(request.extensions[PATH]).lstrip("/")
     headers = {name: value for name, value in request.headers.items() if name not in _SET_BY_SDK}
     options: dict[str, Any] = {

@@ -20,7 +20,7 @@ from .upstream import taken_apart
 
 __all__ = ["Signature", "credentials", "service_of"]
 
-_KEPT = 300.0  # seconds until botocore is asked again, which renews its credentials ten minutes before their end
+_KEPT = 300.0  # seconds until botocore is called again, which renews its credentials ten minutes before their end
 _LARGE = 1 << 18  # bytes of a body that is hashed outside of the event loop
 _SIGNED = frozenset(("content-type",))  # with the host; proxies may change others
 _REFUSED = frozenset((401, 403))
@@ -110,7 +110,7 @@ def credentials(audience: str, renew: bool) -> tuple[str, float]:
 
 
 def service_of(base_url: str, audience: str, hosts: Mapping[str, str]) -> tuple[str, str]:
-    """The service and the region that requests are signed for: `audience`, else what the host says.
+    """The service and the region that requests are signed for: `audience`, else those of the host.
 
     `hosts` are the labels that stand before the region, and the services that they are signed for.
 

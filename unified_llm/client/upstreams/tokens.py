@@ -1,6 +1,6 @@
 """Short-lived tokens of a cloud: kept, renewed before they expire, and renewed once where a server refuses one.
 
-The library of the cloud finds the credentials and fetches the token. Here it is decided when it is asked: a request
+The library of the cloud finds the credentials and fetches the token. Here it is decided when it is called: a request
 needs no thread and no network as long as the token is valid, and requests at the same time wait for one fetch.
 """
 
@@ -33,7 +33,7 @@ Returns the token and the time at which it expires, in seconds since 1970.
 
 _EARLY = 200.0  # seconds before the end, which all libraries of the clouds take for expired, so that they fetch anew
 _LAST = 30.0  # seconds before the end: a token that is not used any more, because a request takes time
-_AGAIN = 10.0  # seconds until a source that failed is asked again
+_AGAIN = 10.0  # seconds until a source that failed is called again
 _SELDOM = 30.0  # seconds between two tokens that are fetched because a server refused one
 _LONGEST = 300  # characters of another library's error
 # A run without spaces that mixes letters and digits may be a credential.

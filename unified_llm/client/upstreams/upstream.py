@@ -1,4 +1,4 @@
-"""An upstream: who is asked, where, in which protocol, with which credentials.
+"""An upstream: its provider, address, protocol and credentials.
 
 It is a value: frozen, comparable, and safe to print. Choosing one by a name is `resolve.py`'s; what goes over its
 wire is `request_flow.py`'s.
@@ -32,10 +32,10 @@ class Upstream:
 
     `protocol` is what `convert(target=)` takes, dialect included. `base_url` stands before the protocol's routes.
     `auth` puts the credentials into a request as it leaves. `headers` and `query` go with every request. `model` is
-    the model that is asked for; None leaves the one the caller names. `provider` is a name for people and for data,
+    the model of the request; None leaves the one the caller names. `provider` is a name for people and for data,
     `scope` labels the credential or deployment that encrypted reasoning is bound to (`convert(scope=)`). `defaults` are
-    fields of the upstream's own wire that a request gets where it says nothing; `fixed` are set in any case, and
-    `omitted` are taken out, where a platform wants that, and `moved` are headers that become fields of the body, as
+    fields of the upstream's own wire that a request gets where it has no value; `fixed` are set in any case, and
+    `omitted` are taken out, where a platform requires it, and `moved` are headers that become fields of the body, as
     lists. `path` and `stream_path` replace the protocol's own route of a request (`{model}` is filled in). `timeout` is
     seconds, or the HTTP library's own. `http_client` and
     `async_http_client` bring a connection pool, proxies, certificates; they are used as they are, and never closed.
@@ -43,7 +43,7 @@ class Upstream:
     credentials among all of these and in what was sent; `hide` takes them out of a text. A password or a query in
     `base_url` is moved out of it: into `auth`, where there is none, and `query`.
     `others` are the same place in its other protocols: each request goes in the one that carries most of it, and then
-    `why` says what spoke against the others. An upstream without them speaks its own. `label` is its name in a
+    `why` contains the reasons against the others. An upstream without them uses its own. `label` is its name in a
     configuration.
 
     >>> Upstream(protocol="openai-chat", base_url="http://localhost:8000/v1").url({"path": "chat/completions"})
@@ -139,7 +139,7 @@ class Upstream:
         return f"{whose}/{self.model}" if self.model else whose
 
     def with_(self, **changes: Any) -> Upstream:
-        """The same with other fields. Where it names a protocol or a provider, no other is spoken."""
+        """The same with other fields. Where it names a protocol or a provider, no other is used."""
         others = self.others
         if others and "others" not in changes:
             fixed = any(name in changes for name in _OWN)
