@@ -43,7 +43,19 @@ SPEAKERS = re.compile(
     re.IGNORECASE,
 )
 # Where SPEAKING is denied.
-IMPERSONAL = ("README.md", "CONTRIBUTING.md", "docs/", "examples/", "unified_llm/types/", "unified_llm/client/")
+IMPERSONAL = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/",
+    "examples/",
+    "unified_llm/types/",
+    "unified_llm/client/",
+    "unified_llm/gateway/",
+    "unified_llm/models/",
+    "unified_llm/drift/",
+    "unified_llm/cli.py",
+    "unified_llm/__init__.py",
+)
 HISTORY = {"CHANGELOG.md", "docs/decisions"}  # what was written then stays as it was
 GENERATED = {"docs/dialects.md", "docs/capabilities.md", "docs/traps.md", "docs/sdk-drift.md"}
 CODE = ["unified_llm", "adapters", "benchmarks", "docs", "examples", "tests"]

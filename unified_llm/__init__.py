@@ -170,7 +170,7 @@ if not TYPE_CHECKING:
         if name in _PACKAGES:
             return import_module(f".{name}", __name__)
         if name in __all__:
-            # Not `from . import types`, which would ask this function for the name.
+            # Not `from . import types`, which would call this function for the name.
             for home in (".client", ".types"):
                 module = import_module(home, __name__)
                 if name in module.__all__:

@@ -3,7 +3,7 @@
 
 The result goes to stdout and nothing else does, so it can be piped; losses, progress and errors go to stderr. Input is
 one JSON document, the JSON lines of a stream (one wire event a line), or the raw stream, server-sent events or a JSON
-array where the protocol has that: told apart by looking.
+array where the protocol has that: detected from the content.
 Errors are one line, `unified-llm: what, where; what to do`.
 Exit codes: 0 done, 1 drift found, 2 bad input or usage, 3 a loss at level `raise`, 4 a provider failed.
 """
@@ -297,7 +297,7 @@ def _out(data: bytes, end: bytes = b"\n") -> None:
 
 
 def _doubt(data: bytes, source: str, kind: str, losses: Losses) -> None:
-    """Where much of a request is lost because it is of another protocol, that is the reason worth telling."""
+    """Where much of a request is lost because it is of another protocol, that is the reason to print."""
     if kind == "request" and any(loss.capability.startswith("native.") for loss in losses):
         from .client.cli.detection import meant_instead
 
@@ -312,7 +312,7 @@ def _report(losses: Losses, json_losses: Path | None, quiet: bool) -> None:
 
 
 def _keep(losses: Losses, path: Path | None, shown: IO[str]) -> bool:
-    """Write the report as JSON where that was asked for; whether it stands where the table would."""
+    """Write the report as JSON where that was requested; whether it stands where the table would."""
     if path is None:
         return False
     told = dump(losses.to_json())

@@ -50,8 +50,8 @@ def test_changes_have_a_direction_and_an_order() -> None:
     assert [change.direction for change in changes] == ["worse", "gone", "better", "new"]
     assert changes[0] == Change(HEAT, "native", "lost", "forgotten")
     text = told(changes)
-    assert "carried worse than locked: 1" in text
-    assert "openai-chat -> openai-responses  sampling.temperature  request: was native, is lost (forgotten)" in text
+    assert "regressions: 1" in text
+    assert "openai-chat -> openai-responses  sampling.temperature  request: native -> lost (forgotten)" in text
     assert told([]) == ""
 
 

@@ -114,7 +114,7 @@ def test_the_lock_by_command(tmp_path: Path) -> None:
     watch = [{"source": "openai-chat", "target": "openai-responses", "capabilities": ["sampling.*"]}]
     path.write_text(json.dumps({"version": 1, "watch": watch, "cells": {}}))
     code, out, _ = run("drift", "lock", str(path))
-    assert code == 1 and "not in the lock yet: 5" in out
+    assert code == 1 and "new: 5" in out
     assert run("drift", "lock", str(path), "--update")[0] == 0
     assert run("drift", "lock", str(path))[:2] == (0, "")
 

@@ -76,8 +76,8 @@ def test_the_example_passes_and_fails_when_its_lock_claims_more_than_is_carried(
     code, text = example.run("--unified-llm-drift")
     assert code == 1
     assert outcomes(text)["failed"] == 1
-    assert "openai-chat -> google-generate-content  tools.strict  request: was native, is lost" in text
-    assert "carried worse than locked: 1" in text
+    assert "openai-chat -> google-generate-content  tools.strict  request: native -> lost" in text
+    assert "regressions: 1" in text
     assert example.run()[0] == 0, "without the option the lock is not looked at"
 
 
@@ -112,7 +112,7 @@ def test_a_broken_adapter_is_caught_by_pair_capability_and_fate(project: Project
     project.write("conftest.py", BROKEN)
     code, text = project.run("--unified-llm-drift")
     assert code == 1
-    assert "openai-chat -> openai-responses  sampling.temperature  request: was native, is silent" in text
+    assert "openai-chat -> openai-responses  sampling.temperature  request: native -> silent" in text
     assert "Traceback" not in text
 
 
@@ -120,12 +120,12 @@ def test_what_is_new_and_what_is_better_is_told_too(project: Project) -> None:
     project.write(LOCK, WATCH.replace('"native"', '"lost"'))
     code, text = project.run("--unified-llm-drift")
     assert code == 1
-    assert "carried better than locked: 1" in text
-    assert "sampling.temperature  request: was lost, is native" in text
-    assert "not in the lock yet: 4" in text
+    assert "improvements: 1" in text
+    assert "sampling.temperature  request: lost -> native" in text
+    assert "new: 4" in text
     code, text = project.run("--unified-llm-update", "-rP")
     assert code == 0
-    assert "was lost, is native" in text
+    assert "lost -> native" in text
     assert json.loads((project.folder / LOCK).read_text())["watch"] == json.loads(WATCH)["watch"]
 
 
@@ -219,7 +219,7 @@ def test_marks(project: Project) -> None:
         "test_a_gap_of_another_kind[google-interactions]": "FAILED",
     }
     assert "openai-chat -> openai-responses, request: not carried over\n  sampling.seed: lost" in text
-    assert "output.verbosity: cannot be said in the source" in text
+    assert "output.verbosity: the source cannot express it" in text
     assert "unified_llm_never: no seed there" in text
     assert "[XPASS(strict)] unified_llm_notyet" in text
 

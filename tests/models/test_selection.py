@@ -250,8 +250,8 @@ def test_where_no_protocol_is_known_the_way_out_is_named(ref: str) -> None:
 def test_the_choice_explains_itself() -> None:
     assert select("xai/grok-4.3").explain().splitlines()[:5] == [
         f"xai/grok-4.3: {select('xai/grok-4.3').target} at https://api.x.ai/v1",
-        "  1. openai-responses: 0 against it, nothing is known to be lost",
-        "  2. openai-chat: 14 against it",
+        "  1. openai-responses: penalty 0, no known losses",
+        "  2. openai-chat: penalty 14",
         "          8  reasoning does not return for the next turn",
         "          6  it is deprecated",
     ]

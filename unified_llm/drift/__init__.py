@@ -1,4 +1,4 @@
-"""Capability drift: what each protocol carries, measured; what a project relies on, locked; what an SDK brought, told.
+"""Capability drift: measure what each protocol carries, lock what a project relies on, report what an SDK changed.
 
 `matrix` measures, `Lock` remembers and compares, `plugin` brings both to pytest, `sdk` looks at the official SDKs.
 

@@ -33,13 +33,13 @@ def matrix(
     source: Annotated[str | None, typer.Option("--from", help=Name, metavar="PROTOCOL")] = None,
     target: Annotated[str | None, typer.Option("--to", help=Name, metavar="PROTOCOL")] = None,
     kind: Annotated[list[str] | None, typer.Option(help="request, response, stream or error; repeatable")] = None,
-    model: Annotated[str, typer.Option(help="the target's model, where dated data say that it differs")] = "",
+    model: Annotated[str, typer.Option(help="the target's model, where the profiles differ by model")] = "",
     fate: Annotated[list[str] | None, typer.Option(help="only rows with this fate in them; repeatable")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="every cell as JSON")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="a table in Markdown")] = False,
     as_html: Annotated[bool, typer.Option("--html", help="a heat map as one HTML page")] = False,
 ) -> None:
-    """Measure what is carried: without --from what each protocol can say, with it what becomes of it elsewhere."""
+    """Measure what is carried: without --from per protocol, with it from a source to the other protocols."""
     from . import layout
     from .observe import OBSERVED
     from .probing import KINDS
@@ -99,7 +99,7 @@ def _print(found: Matrix) -> None:
     for row in shown.rows:
         cells = [Text(cell, style=_COLORS.get(cell, "")) for cell in row[1:]]
         if many:
-            # Where the kinds differ, "~" says so.
+            # "~" where the kinds differ.
             cells = [Text(MARKS.get(cell, "~"), style=_COLORS.get(cell, "yellow")) for cell in row[1:]]
         printed.add_row(row[0], *cells)
     draw(printed)
@@ -147,7 +147,7 @@ def sdk(
         bool, typer.Option("--update", help="pin what is declared, when all of it is classified")
     ] = False,
 ) -> None:
-    """Compare what the official SDKs declare with what the adapters know; exit code 1 where they differ."""
+    """Compare what the official SDKs declare with what the adapters support; exit code 1 where they differ."""
     from . import sdk as found
 
     try:

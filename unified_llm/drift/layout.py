@@ -1,7 +1,7 @@
 """The capability matrix: measured cells, chosen by pair, kind and capability, and laid out as a table.
 
 A matrix is the same from run to run: capabilities in the order of the closed list, protocols by name. Nothing in it was
-written by hand. Which models differ from what is said of their protocol follows from the dated profiles.
+written by hand. The models that differ from their protocol follow from the dated profiles.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Measured cells, with the columns and kinds they were asked for."""
+    """Measured cells, with the requested columns and kinds."""
 
     columns: tuple[Column, ...]
     kinds: tuple[str, ...]
@@ -153,7 +153,7 @@ class Table:
 
 
 def table(found: Matrix) -> Table:
-    """One row a capability, one column a way; where the kinds differ, a cell says so kind by kind."""
+    """One row a capability, one column a way; where the kinds differ, a cell lists each kind."""
     rows = []
     for capability in found.capabilities:
         row = [capability]
@@ -179,7 +179,7 @@ def _told(fates: Mapping[str, str]) -> str:
 
 
 def differing_models(base: Mapping[Key, Cell]) -> list[tuple[str, tuple[str, ...], dict[str, Cell]]]:
-    """Where dated data say that models differ: protocol, the models that are alike, and their cells that differ.
+    """The models that differ by the profiles: protocol, the models that are alike, and their cells that differ.
 
     `base` holds the cells of the canonical document towards every protocol, without a model.
     """

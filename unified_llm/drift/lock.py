@@ -1,7 +1,7 @@
 """`capabilities.lock.json`: what was observed at the last update, and what changed since.
 
-The file says what it watches, so that comparing and rewriting it need nothing else: ways from one protocol to another,
-with globs of capabilities and the kinds of documents. Cells are one a line, for readers of diffs.
+The file contains what it watches, so that comparing and rewriting it need nothing else: ways from one protocol to
+another, with globs of capabilities and the kinds of documents. Cells are one a line, for readers of diffs.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Watch(NamedTuple):
 
 
 class Change(NamedTuple):
-    """One cell that is not what the lock says; `before` or `after` is "" where one side does not have it."""
+    """One cell that differs from the lock; `before` or `after` is "" where one side does not have it."""
 
     key: Key
     before: str
@@ -95,7 +95,7 @@ class Change(NamedTuple):
     def __str__(self) -> str:
         before, after = self.before or "not locked", self.after or "not measured"
         told = f" ({self.detail})" if self.detail else ""
-        return f"{_way(self.key)}  {self.key.capability}  {self.key.kind}: was {before}, is {after}{told}"
+        return f"{_way(self.key)}  {self.key.capability}  {self.key.kind}: {before} -> {after}{told}"
 
 
 @dataclass(slots=True)
@@ -149,7 +149,7 @@ class Lock:
         return Lock(self.watch, {key: cell.fate for key, cell in found.items()})
 
     def changes(self, observed: Mapping[Key, Cell] | None = None) -> list[Change]:
-        """What is not as locked: what got worse first, then gone, better, new."""
+        """The differences from the lock: worse first, then gone, better, new."""
         found = self.observed() if observed is None else observed
         out = []
         for key in {**self.fates, **found}:
@@ -165,10 +165,10 @@ class Lock:
 def told(changes: Iterable[Change]) -> str:
     """Changes for people, in groups; the empty string for none."""
     heads = {
-        "worse": "carried worse than locked",
-        "gone": "locked, and no longer measured",
-        "better": "carried better than locked",
-        "new": "not in the lock yet",
+        "worse": "regressions",
+        "gone": "removed",
+        "better": "improvements",
+        "new": "new",
     }
     changes = list(changes)
     lines: list[str] = []

@@ -1,8 +1,8 @@
 """What became of a capability, measured: a probe goes from one protocol to another and is read back there.
 
-Two witnesses are heard. The loss report says what the converter believes; the target's document, read back, says what
-arrived. The fate is the report's where they agree. Where the report says nothing and the value is not there (`silent`),
-or calls lost what arrived (`denied`), an adapter has a bug, and the cell says so.
+Two sources are compared. The loss report contains what the converter believes; the target's document, read back,
+contains what arrived. The fate is the report's where they agree. Where the report has no entry and the value is not
+there (`silent`), or calls lost what arrived (`denied`), an adapter has a bug, and the cell shows it.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ OBSERVED: dict[str, str] = {
     "lost": "gone",
     "refused": "no meaningful document exists",
     "denied": "carried, although the report calls it lost: a bug of an adapter",
-    "silent": "gone or changed, and the report does not say so: a bug of an adapter",
+    "silent": "gone or changed, and not reported: a bug of an adapter",
     "broken": "the conversion fails with an error that is none of ours: a bug of an adapter",
-    "-": "the source cannot say it",
+    "-": "the source cannot express it",
 }
 """What is observed of a capability, best first."""
 
@@ -133,9 +133,9 @@ def _from_hub(probe: Probe, key: Key) -> Cell:
 
 
 def _said_by(probe: Probe, protocol: str, model: str = "", secret: str | None = None) -> tuple[_Sent | None, Cell]:
-    """The probe as a protocol says it, and the fate of its capability in that.
+    """The probe in the form of a protocol, and the fate of its capability there.
 
-    With a secret that is what a client of the protocol gets and gives back; without, what its own provider says.
+    With a secret that is what a client of the protocol gets and gives back; without, the own provider's answer.
     """
     key = (id(probe.document), probe.kind, protocol, model, secret)
     if key not in _said:
@@ -190,8 +190,8 @@ def _judged(
     came = [place.meaning for place in places(plain(back), probe.bears, protocol)]
     missing = [place for place in bearing if not _take(place.meaning, came)]
     spots = _spots(source, bearing)
-    # What is said in several ways may be reported as any of them, and what did not arrive and cannot be told apart from
-    # others with what is around it.
+    # A value with several forms may be reported as any of them, and one that did not arrive and equals
+    # others with the node around it.
     loose = (missing and not spots) or any(place.meaning is not place.value for place in bearing)
     topic = {probe.capability.partition(".")[0]} if loose else set()
     told = [
@@ -217,13 +217,13 @@ def _judged(
     if "lost" in fates:
         part = len(missing) < len(bearing)
         return Cell("approximated", f"in part; {fates['lost']}") if part else Cell("lost", fates["lost"])
-    return Cell("silent", f"{missing[0].value!r:.24} did not arrive, and nothing is said")
+    return Cell("silent", f"{missing[0].value!r:.24} did not arrive, and is not reported")
 
 
 def _is_kept(place: Place, document: Any, source: Any, paths: list[str]) -> bool:
-    """Whether what a source says of a place is below one of the paths; all of it, if others say the same value.
+    """Whether the value of a place in the source is below one of the paths; every such value, if several are equal.
 
-    A stream says in its last events again what it said before, and the report tells of it once.
+    The last events of a stream repeat earlier values, and the report has one entry.
     """
     below = [any(f"{spot}/".startswith(f"{path}/") for path in paths) for spot in _spots(source, [place])]
     alone = len(_spots(document, [place])) == 1
@@ -248,7 +248,7 @@ def _take(meaning: Any, came: list[Any]) -> bool:
 
 
 def _spots(source: Any, bearing: list[Place]) -> set[str]:
-    """Where the values stand in the source; what is too common to be told apart is known by its capability alone."""
+    """Where the values stand in the source; a value that is too common is found by its capability alone."""
     wanted = [place.value for place in bearing if type(place.value) in (str, int, float)]
     found: set[str] = set()
     stack: list[tuple[Any, str]] = [(source, "")]

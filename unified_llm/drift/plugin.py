@@ -104,7 +104,7 @@ class _LockFile(pytest.File):
             if not isinstance(error, UnifiedLLMError):
                 raise
             return [_Unreadable.from_parent(self, name="unreadable", reason=f"{self.path.name}: {error}")]
-        # What is locked and no longer watched is asked about too.
+        # Cells that are locked and no longer watched are measured too.
         ways += [(key.source, key.target, key.model) for key in lock.fates]
         found: list[pytest.Item] = []
         for one, other, model in dict.fromkeys(ways):
@@ -118,7 +118,7 @@ def _missing(path: Path) -> str:
 
 
 class _Drifted(Exception):
-    """What is carried is not what the lock says."""
+    """The measured cells differ from the lock."""
 
 
 class _LockItem(pytest.Item):
@@ -269,7 +269,7 @@ def _check(mark: pytest.Mark) -> None:
                 seen += found.fate != "-"
                 fits = found.fate in fates if fates else survives(found.fate)
                 if not fits and (found.fate != "-" or glob == capability):
-                    told = "cannot be said in the source" if found.fate == "-" else found.fate
+                    told = "the source cannot express it" if found.fate == "-" else found.fate
                     gone.append(f"  {capability}: {told}" + (f" ({found.detail})" if found.detail else ""))
     if not seen and not gone:
         raise pytest.UsageError(f"{', '.join(mark.args)}: nothing of it is probed in a {kind} of {wanted['source']}")
@@ -285,7 +285,7 @@ def _check(mark: pytest.Mark) -> None:
 
 @pytest.fixture
 def conversion_report(request: pytest.FixtureRequest) -> Callable[..., Report]:
-    """Convert a payload of your own and ask what became of it.
+    """Convert a payload of your own and check what became of it.
 
     Call it with a body, `source=`, `target=` and whatever `unified_llm.convert` takes; the answer has `survives(glob)`,
     `lost(glob)`, `changed(glob)`, `.losses` and `.value`.
@@ -312,8 +312,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def unified_llm_upstream(request: pytest.FixtureRequest) -> Iterator[FakeUpstream]:
     """An upstream in memory, once for each protocol: give `.http_client()` to the SDK your code uses.
 
-    Queue answers with `.says(text)` and `.calls(name, **arguments)`; `.losses`, `.survives(glob)` and `.requests` tell
-    what happened.
+    Queue answers with `.says(text)` and `.calls(name, **arguments)`; `.losses`, `.survives(glob)` and `.requests`
+    report what happened.
     """
     from .upstream import FakeUpstream
 

@@ -2,9 +2,9 @@
 
 A probe contains its capability in a few places and holds little else. Places are paths down the canonical document:
 `[type]` are the elements of a list that have that type, `*` all of them, `|` stands between places that mean the same,
-`=` before the value (JSON) that means it there. Where protocols say one thing in several ways (a budget, an effort) a
-capability has several documents; a source is asked with the first it can say. `$protocol` stands for the protocol that
-speaks. A stream's probe is the response's, told as events, unless it has events of its own.
+`=` before the value (JSON) that means it there. Where protocols have several forms of one thing (a budget, an effort) a
+capability has several documents; a source gets the first it can express. `$protocol` stands for the protocol of the
+document. A stream's probe is the response's, as events, unless it has events of its own.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ FOLDER = Path(__file__).with_name("probes")
 
 UNPROBED: dict[str, dict[str, str]] = {
     "item.turn": {"": "grouping is form and never a loss: every writer groups by its target's rule"},
-    "stream.detail": {"": "numbers and padding are made anew by every writer and say nothing"},
-    "native.field": {"stream": "the response tells it; a stream says it several times over"},
+    "stream.detail": {"": "numbers and padding have no meaning; every writer makes its own"},
+    "native.field": {"stream": "the response contains it; a stream repeats it"},
 }
 """Capabilities without a probe, by kind ("" for all), and why."""
 
@@ -44,14 +44,14 @@ class Probe(NamedTuple):
     only: tuple[str, ...] = ()
 
     def of(self, protocol: str) -> Any:
-        """The document as `protocol` says it: a copy of its own."""
+        """The document in the form of `protocol`: a copy of its own."""
         return _spoken(self.document, protocol.partition(":")[0])
 
 
 class Place(NamedTuple):
     """A bearing leaf: its JSON pointer in the plain form of the document, its value, and what it means.
 
-    Two leaves that mean the same are one thing said in two ways; most mean their value.
+    Two leaves that mean the same are one thing in two forms; most mean their value.
     """
 
     pointer: str

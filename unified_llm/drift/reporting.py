@@ -1,4 +1,4 @@
-"""One conversion of a user's own payload, as something a test can ask.
+"""One conversion of a user's own payload, as an object for tests.
 
 A question about a capability that does not exist is a mistake of the test and raises: a misspelled name would otherwise
 always survive.

@@ -1,9 +1,9 @@
 """SDK drift: what the official SDKs declare, against what the adapters have classified.
 
 `surfaces/<protocol>.json` pins what was declared when everything was last mapped, kept or refused (the laws of
-completeness saw to that). An SDK that declares more, less or otherwise is told, thing by thing, with the file of the
-adapter that should learn it: the one that speaks of its neighbors. Another environment's SDK is read in a process of
-its own, so that two versions can be compared.
+completeness saw to that). An SDK that declares more, less or otherwise is reported, difference by difference, with the
+file of the adapter that should be changed: the one that contains its neighbors. Another environment's SDK is read in a
+process of its own, so that two versions can be compared.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Difference(NamedTuple):
     """One thing that is declared otherwise than it is pinned.
 
     `what` is new or gone (a node, a key, a word) or changed (the type of a key); `place` is `node`, `node.key` or
-    `node.key="word"`; `mentioned` says whether the adapter knows the word anywhere; `file` is where it belongs.
+    `node.key="word"`; `mentioned` is whether the adapter contains the word anywhere; `file` is where it belongs.
     """
 
     protocol: str
@@ -235,7 +235,7 @@ def _reader(protocol: str, tag: str) -> str:
 
 @cache
 def words(protocol: str) -> Mapping[str, frozenset[str]]:
-    """Every word in the strings of an adapter's files, by file: what it may know by name."""
+    """Every word in the strings of an adapter's files, by file: the names it may handle."""
     package = _package(protocol)
     folder = Path(str(package.__file__)).parent
     return {

@@ -1,8 +1,9 @@
 """What an official SDK declares of a wire format, as plain data: nodes, their keys, the types of those.
 
-A node is a kind of object. One that says what it is (`type`, `event_type`, ... with one fixed word) goes by that word,
-any other by the key it stands at, so that a renamed class is not a change. Where several classes are one node (what is
-sent and what comes back) their keys are joined. JSON schemas give the same shape. SDKs are imported nowhere else.
+A node is a kind of object. One that declares what it is (`type`, `event_type`, ... with one fixed word) goes by that
+word, any other by the key it stands at, so that a renamed class is not a change. Where several classes are one node
+(what is sent and what comes back) their keys are joined. JSON schemas give the same shape. SDKs are imported nowhere
+else.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Surface = dict[str, dict[str, list[str]]]
 """Node to key to types, sorted: `"..."` in quotes is a word, `[]` behind a type a list of it, `{}` a map."""
 
 TAGS = ("type", "event_type", "object")
-"""Keys that say what an object is, in the order they are looked at."""
+"""Keys that declare what an object is, in the order they are looked at."""
 
 HINTS = ("model", "agent", "betas")
 """Keys whose words are examples: a new model or header is not drift of a wire format."""
@@ -64,7 +65,7 @@ class _Walk:
             if origin is Literal:
                 found += [f'"{word}"' for word in get_args(member)]
             elif _is_struct(member):
-                # What an SDK calls unknown stands for what it does not know yet.
+                # An SDK's class for unknown objects is not a declaration.
                 found += [] if member.__name__.startswith("Unknown") else [self.struct(member, at)]
             elif origin in (dict, Mapping) or (inspect.isclass(origin) and issubclass(origin, Mapping)):
                 found += [f"{kind}{{}}" for kind in self.node(get_args(member)[-1], at)]

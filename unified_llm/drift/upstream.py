@@ -1,6 +1,6 @@
-"""An upstream in memory: the user's own code talks to it in the protocol it knows, and it answers as another would.
+"""An upstream in memory: the user's own code uses its own protocol, and the answers are those of another.
 
-A request comes in on the surface the caller's SDK speaks, is converted to the target protocol as it would be for a real
+A request comes in on the surface of the caller's SDK, is converted to the target protocol as it would be for a real
 provider, answered from canonical answers that were queued, and converted back. What was lost on both ways is collected.
 No socket is opened. The transport is httpx2's, which the official SDKs take; nothing of it is seen outside this file.
 """

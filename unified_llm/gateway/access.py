@@ -71,7 +71,7 @@ class Access:
         if not self.keys:
             return Key()
         for given in _credentials(headers, query):
-            # A dict lookup by digest tells a timing attacker nothing about the key.
+            # The time of a dict lookup by digest reveals nothing about the key.
             found = self.keys.get(hashlib.sha256(given.encode("utf-8", "surrogateescape")).hexdigest())
             if found is not None:
                 return found

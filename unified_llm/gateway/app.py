@@ -285,7 +285,7 @@ class Gateway:
     ) -> tuple[Whole | Reply | Passed | Events, Finish | None]:
         """The response, and what has to be done before a stream may end.
 
-        `turns` know what it may go on from, `headers` are those that are part of a conversion.
+        `turns` hold the responses it may go on from, `headers` are those that are part of a conversion.
         """
         if match.route.kind == "models":
             return model_list(await self.models.all(self.wire, key), match, head.query), None
@@ -374,7 +374,7 @@ class Gateway:
         )
 
     async def _stored(self, match: Match, key: Key, query: Mapping[str, str], secret: Secret) -> Whole | Events:
-        """What is asked of a stored response, or of a run."""
+        """The answer to a request about a stored response, or about a run."""
         try:
             if (run := await self.runs.get(key.tenant, match.names.get("id", ""))) is not None:
                 return await self.runs.lifecycle(run, match, query, secret)

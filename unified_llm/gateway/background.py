@@ -82,7 +82,7 @@ def _keeps(gateway: Gateway, upstream: Upstream, body: Any, surface: str) -> boo
 async def again(gateway: Gateway, run: Run, verb: str) -> tuple[Translator, Incoming] | None:
     """What executes the run of a lost node, by the keys and routes as they are now; None where they do not allow it.
 
-    `verb` is "create" to ask again, "resume" to read the stream that the upstream keeps, "cancel" to end it there.
+    `verb` is "create" to send it again, "resume" to read the stream that the upstream keeps, "cancel" to end it there.
     """
     head = Head("POST", run.head.get("path", ""), run.head.get("query", {}), run.head.get("headers", {}))
     content = run.head["request"].encode("utf-8", "surrogateescape")

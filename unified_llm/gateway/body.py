@@ -160,13 +160,13 @@ async def _decompressed(receive: Receive, coding: str, most: int, ratio: int) ->
 
 
 def has_json(headers: Mapping[str, str]) -> bool:
-    """Whether a body is JSON, and says so."""
+    """Whether a body is JSON, and declared as JSON."""
     kind = _media_type(headers)
     return kind == "application/json" or kind.endswith("+json")
 
 
 def check_media_type(headers: Mapping[str, str]) -> None:
-    """Raise `Refusal` (415) for a body that is not JSON, or does not say so."""
+    """Raise `Refusal` (415) for a body that is not JSON, or not declared as JSON."""
     if not has_json(headers):
         kind = _media_type(headers)
         reason = f"content-type must be application/json, got {kind!r}" if kind else "content-type is missing"
@@ -195,7 +195,7 @@ def _too_large(most: int) -> Refusal:
 
 
 class Peek(NamedTuple):
-    """What routing and state need to know of a request body."""
+    """The parts of a request body that routing and state use."""
 
     model: Any = None
     stream: Any = None

@@ -1,7 +1,7 @@
 """Cached prompts: kept for the tenant, and put in front of the requests that name them (`state/references.py`).
 
-No upstream is asked for a cache of its own: that would belong to the gateway's credential, and so to every tenant. The
-upstream gets the whole prompt with each request, and reads it from its own prompt cache where it has one.
+No upstream gets a request for a cache of its own: that would belong to the gateway's credential, and so to every
+tenant. The upstream gets the whole prompt with each request, and reads it from its own prompt cache where it has one.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _said(body: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 
 
 def _lifetime(api: CacheApi, body: Mapping[str, Any]) -> float | None:
-    """For how many seconds a client wants a cache; None where it does not say. Raises `Refusal` (400)."""
+    """The seconds that a client requests for a cache; None where it has no value. Raises `Refusal` (400)."""
     given, until = _said(body, api.fields["lifetime"]), _said(body, api.fields["expires"])
     if given is not None:
         found = _SECONDS.fullmatch(given) if isinstance(given, str) else None

@@ -49,7 +49,7 @@ class Named(NamedTuple):
         return {**rest, self.api.input: [*self.items, *_said(body.get(self.api.input))]}
 
     def shown(self, value: Node) -> Node:
-        """A response that says which conversation it is part of."""
+        """A response with the id of its conversation."""
         return {**value, self.api.field: {"id": self.id}}
 
     def shown_event(self, frame: bytes) -> bytes:
@@ -61,7 +61,7 @@ class Named(NamedTuple):
         return frame if name is None else with_data(frame, {**value, name: self.shown(value[name])})
 
     def shown_reply(self, reply: Reply) -> Reply:
-        """A reply whose response says so, as a whole or in each event that has it."""
+        """A reply whose response has that id, as a whole or in each event that has it."""
         if reply.stream is not None:
             reply.stream.alters.append(self.shown_event)
             return reply
@@ -69,7 +69,7 @@ class Named(NamedTuple):
         return replace(reply, content=dump(self.shown(value))) if isinstance(value, dict) else reply
 
     async def add(self, surface: str, content: bytes, response: Mapping[str, Any]) -> None:
-        """Add what was said in a request, and what was answered. Raises `StoreUnavailable`."""
+        """Add the input of a request, and its output. Raises `StoreUnavailable`."""
         said = _said(parse(content).get(self.api.input))
         known = {str(each.get("id")) for each in self.items}
         output = [each for each in response.get(self.api.output) or () if isinstance(each.get("id"), str)]

@@ -1,7 +1,7 @@
 """Upstreams that failed a moment ago are skipped while another one can answer, and come back by themselves.
 
-Counted are failures that say something about the upstream: overload, rate and quota limits, server errors, and
-connections. A request that was refused for what it contains says nothing about it. The table is per process.
+Counted are failures of the upstream itself: overload, rate and quota limits, server errors, and
+connections. A request that was refused for what it contains does not count. The table is per process.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Cooldown:
         self._until: dict[str, float] = {}
 
     def failed(self, upstream: Upstream, error: APIError, seconds: float) -> None:
-        """Note a failure: for `seconds`, or for as long as the upstream itself asks in Retry-After."""
+        """Note a failure: for `seconds`, or for the time of the upstream's Retry-After."""
         if not seconds or not isinstance(error, _FAILED) or error.status in _UNSUPPORTED:
             return
         asked = error.retry_after

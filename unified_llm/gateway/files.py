@@ -282,7 +282,7 @@ class Files:
             return done
         if file.received + len(new) > file.reserved:
             raise Refusal(400, "invalid_request", f"more bytes than the {file.reserved} declared", code="upload_size")
-        raise Refusal(409, "conflict", "another request has uploaded this part; ask for the state of the upload")
+        raise Refusal(409, "conflict", "another request has uploaded this part; query the state of the upload")
 
 
 def _commands(how: ResumableApi, headers: Mapping[str, str]) -> set[str]:
@@ -331,7 +331,7 @@ def object_of(content: bytes) -> dict[str, Any]:
 
 
 def listed(nodes: Sequence[dict[str, Any]], api: Any, query: Mapping[str, str]) -> dict[str, Any]:
-    """One page of canonical files or caches, as the client wants it. Raises `Refusal` (400)."""
+    """One page of canonical files or caches, in the client's format. Raises `Refusal` (400)."""
     for name in getattr(api, "unsupported", ()):
         if name in query:
             raise Refusal(400, "invalid_request", f"the parameter {name!r} is not supported", code="unsupported")

@@ -35,7 +35,7 @@ def _field(protocol: str) -> str | None:
 
 
 def placed(reply: Reply, protocol: str, where: str) -> Reply:
-    """The reply with its losses where the configuration wants them (`telemetry.losses`).
+    """The reply with its losses where the configuration puts them (`telemetry.losses`).
 
     In a stream they are part of the response in its last event, before the response is stored.
     """

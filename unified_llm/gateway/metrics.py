@@ -94,7 +94,7 @@ class _Seconds:
 
 
 class Metrics:
-    """The counters of one gateway. `clients` is how many values of `X-Client-Id` are told apart."""
+    """The counters of one gateway. `clients` is how many values of `X-Client-Id` are counted apart."""
 
     def __init__(self, clients: int) -> None:
         self.registry: CollectorRegistry = CollectorRegistry()

@@ -26,7 +26,7 @@ _NAMED = b"sage"  # usage, usageMetadata, tokenUsage
 
 
 class Tap:
-    """Keeps what is needed of a stream, and tells its operation of the end."""
+    """Keeps what is needed of a stream, and reports the end to its operation."""
 
     def __init__(self, found: Opened) -> None:
         self._found = found

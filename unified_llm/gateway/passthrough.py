@@ -3,7 +3,7 @@
 The body was peeked at, not parsed. The rules of a call (which responses are errors, what is tried again, that a stream
 has begun) are those of every other call: this is `steps` with a request that is ready. Method, path, query and headers
 are those that a conversion of the smallest request gives, so that both ways send the same; they are worked out once
-for each route and for what a client says beside its body.
+for each route and for each set of client headers.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ __all__ = ["Quota", "price"]
 _REMEMBERED = 10_000  # times of requests that a moving window keeps; above, the window is fixed
 _SUMS = ("input_tokens", "output_tokens")
 _BYTES = 4  # of a request in one token, where tokens are not counted
-_PATIENT = 60.0  # seconds; SDKs are not asked to try again later than that
+_PATIENT = 60.0  # seconds; for longer waits, SDKs get no advice to try again
 
 
 class Rule(NamedTuple):

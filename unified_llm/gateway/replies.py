@@ -90,7 +90,7 @@ def error_reply(refusal: Refusal, protocol: str) -> Whole:
     own = {name.lower(): value for name, value in header_safe(done.http.get("headers") or {}).items()}
     again = {} if refusal.status == 429 or refusal.status >= 500 else {"x-should-retry": "false"}
     headers = {"content-type": "application/json", **own, **again, **refusal.headers}
-    # The status is the refusal's: a client that is told 503 must not read another one that its protocol prefers.
+    # The status is the refusal's: a client that gets 503 must not read another one that its protocol prefers.
     return Whole(refusal.status, headers, dump(done.value))
 
 

@@ -205,7 +205,7 @@ class Router:
         found = self.upstreams.get(target.upstream)
         label = f"{target.upstream}/{target.model}"
         if found is not None:
-            # An upstream with a model of its own keeps it, unless the name says upstream/model.
+            # An upstream with a model of its own keeps it, unless the name is upstream/model.
             if target.model is None or (found.model is not None and not explicit):
                 return found
             return self._kept(target, lambda: found.with_(model=target.model, label=label))
@@ -230,7 +230,7 @@ def _drawn(rules: ModelRoute) -> list[str]:
     """The targets in the order in which they are tried: as listed, or drawn by their weights."""
     if not rules.weights:
         return rules.to
-    # Efraimidis and Spirakis (2006): the largest u ** (1 / w) comes first as often as its weight says.
+    # Efraimidis and Spirakis (2006): the largest u ** (1 / w) comes first in proportion to its weight.
     draws = [random.random() ** (1 / weight) if weight else -1.0 for weight in rules.weights]
     return [target for _, target in sorted(zip(draws, rules.to), key=lambda pair: -pair[0])]
 
@@ -256,7 +256,7 @@ def providers_with_keys() -> tuple[str, ...]:
 class ModelList:
     """The models that can be requested: the names of `[models]`, the upstreams, and what their providers list.
 
-    Upstreams are asked at the same time, and what they say is kept for five minutes. One that does not answer is left
+    Upstreams are queried at the same time, and their lists are kept for five minutes. One that does not answer is left
     out, or replaced by the catalog where that lists its models.
     """
 

@@ -24,7 +24,7 @@ __all__ = ["SocketTurns"]
 
 
 class _Checked(Recalled):
-    """A history that knows the calls which a continuation brings results of."""
+    """A history with the calls that a continuation has results of."""
 
     def recalled(self, body: Any, surface: str, asked: Any, caller: str = "") -> Any:
         whole = super().recalled(body, surface, asked, caller)

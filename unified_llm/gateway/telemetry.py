@@ -1,4 +1,4 @@
-"""What the gateway tells of its requests: a log with one line each, and metrics for Prometheus.
+"""Reports of the gateway's requests: a log with one line each, and metrics for Prometheus.
 
 A request is a `Record` while it is answered; the events of the client (`client/telemetry`) fill in who answered, how
 long it took and what it used. Neither headers nor bodies are recorded, and of a URL only its path.

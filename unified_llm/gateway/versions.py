@@ -16,7 +16,7 @@ __all__ = ["answered_version", "versioned"]
 
 
 def versioned(match: Match, path: str, headers: Mapping[str, str]) -> Match:
-    """The match with the dialect of the specification, where the client speaks it. Raises `Refusal` (400)."""
+    """The match with the dialect of the specification, where the client uses it. Raises `Refusal` (400)."""
     known = adapter(match.protocol).specification
     if known is None:
         return match
@@ -28,7 +28,7 @@ def versioned(match: Match, path: str, headers: Mapping[str, str]) -> Match:
 
 
 def answered_version(match: Match, headers: Mapping[str, str]) -> dict[str, str]:
-    """The header of a response that says which version it follows; none for other clients."""
+    """The header of a response with the version that it follows; none for other clients."""
     known = adapter(match.protocol).specification
     if known is None or ":" not in match.protocol:
         return {}

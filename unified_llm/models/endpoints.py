@@ -1,7 +1,7 @@
 """Which protocols a provider serves, where, and how one logs in: a dated table of our own (`data/providers.toml`).
 
-Resolution order: our table; else what the catalog says of the model's client package, URL and shape; else of the
-provider's. The catalog implies one protocol at most, the table knows them all. Model names are matched by data alone.
+Resolution order: our table; else the catalog's entry for the model's client package, URL and shape; else of the
+provider's. The catalog implies one protocol at most, the table has them all. Model names are matched by data alone.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Endpoint:
         return f"{self.protocol}:{self.dialect}" if known else self.protocol
 
     def serves(self, model: str) -> bool:
-        """Whether a model is served here, as far as the table knows."""
+        """Whether a model is served here, according to the table."""
         return (not self.only or _any(model, self.only)) and not _any(model, self.excluded)
 
     def url(self, model: str, *, stream: bool = False, **variables: str) -> str:
@@ -150,16 +150,16 @@ class Provider:
         return next((found for each in self.key_env if (found := os.environ.get(each))), None)
 
     def serving(self, model: str) -> tuple[Endpoint, ...]:
-        """The endpoints that serve a model, as far as the data knows."""
+        """The endpoints that serve a model, according to the data."""
         return tuple(each for each in self.endpoints if each.serves(model))
 
 
 def provider(name: str, *, model: str | None = None, known: Catalog | None = None) -> Provider:
     """The provider of that name or alias.
 
-    `model` matters where the catalog overrides client or URL for a single model and our own table is silent. `known`
-    is the catalog to look in (default: the one in use). Raises
-    `UnknownProvider` with the names that may be meant.
+    `model` matters where the catalog overrides client or URL for a single model and the provider table has no row.
+    `known` is the catalog to look in (default: the one in use). Raises `UnknownProvider` with the names that may be
+    meant.
 
     >>> from unified_llm import models
     >>> models.provider("together").id, models.provider("xai").protocols

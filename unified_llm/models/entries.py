@@ -1,4 +1,4 @@
-"""What the catalog says of a model, declared field by field; what it does not say is None, and never a guess.
+"""The catalog's entry for a model, declared field by field; a missing value is None, and never a guess.
 
 The shapes are those of models.dev (https://models.dev/api.json). Every field is kept: unknown ones as extra attributes,
 and a known one of an unexpected type in `.unread`, so that a newer catalog is read by an older library.
@@ -173,9 +173,9 @@ class CatalogModel(_Entry):
     """One model at one provider. Facts belong to the pair: the same name elsewhere may have other limits and prices.
 
     `provider_id` and `id` make up `ref` ("provider/model"); `provider` is the catalog's override of client and URL.
-    `temperature`, `structured_output` and the like are None where the catalog is silent. `priced` is our own: it says
-    that `cost` is newer than the catalog, and where it was read. Limits are tokens, prices dollars for a million of
-    them. https://models.dev
+    `temperature`, `structured_output` and the like are None where the catalog has no value. `priced` is added here: it
+    contains that `cost` is newer than the catalog, and where it was read. Limits are tokens, prices dollars for a
+    million of them. https://models.dev
 
     >>> from unified_llm import models
     >>> model = models.get("anthropic/claude-opus-4-7")
@@ -229,7 +229,7 @@ class CatalogModel(_Entry):
         return {**self.model_dump(mode="json", exclude_unset=True), **self.unread}
 
     def unsupported(self) -> list[str]:
-        """What the catalog says this model cannot do. What it is silent about is in `unknown()`.
+        """The features that the catalog marks as unsupported by this model. Those without an entry are in `unknown()`.
 
         >>> from unified_llm import models
         >>> models.get("openai/o1-mini").unsupported()[:2]
@@ -244,7 +244,7 @@ class CatalogModel(_Entry):
         return unsupported
 
     def unknown(self) -> list[str]:
-        """What the catalog does not tell about this model."""
+        """The features of this model without an entry in the catalog."""
         unknown = [can for can, value in self._abilities() if value is None]
         unknown += [] if self.cost and self.cost.input is not None else ["what it costs"]
         return unknown + ([] if self.limit.context else ["how much context it takes"])

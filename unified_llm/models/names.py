@@ -20,4 +20,4 @@ ProviderName: TypeAlias = str
 """The name of a provider, as it stands before the slash of "provider/model"."""
 
 ModelName: TypeAlias = str
-""""provider/model", or the name of a model at the upstream that is asked."""
+""""provider/model", or the name of a model at the upstream."""

@@ -26,7 +26,7 @@ _OLD_BOUND = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """`tokens` of one kind at `price` dollars a million; `amount` in dollars. `note` says why that price."""
+    """`tokens` of one kind at `price` dollars a million; `amount` in dollars. `note` is the reason for that price."""
 
     name: str
     tokens: int
@@ -42,7 +42,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Something that was used and has no listed price; `count` is None where the usage does not say how much."""
+    """Something that was used and has no listed price; `count` is None where the usage has no number."""
 
     name: str
     count: int | None
@@ -114,7 +114,7 @@ def cost(usage: Any, model: CatalogModel | str, *, mode: str | None = None, fall
 
     `model` is a `CatalogModel` or "provider/model". `mode` is one of the catalog's modes with prices of their own
     (such as "fast"). With `fallback=True` what has no price of its own is charged as plain input or output, and its
-    part says so; otherwise it is in `.missing`. Discounts of batches, service tiers and contracts are not listed
+    part has a note; otherwise it is in `.missing`. Discounts of batches, service tiers and contracts are not listed
     anywhere and not known.
 
     Raises `UnknownModel`/`UnknownProvider`, `InvalidBody` for a usage whose parts exceed its sums, and `ValueError`
@@ -131,17 +131,17 @@ def cost(usage: Any, model: CatalogModel | str, *, mode: str | None = None, fall
     tokens_in = counts.get("input_tokens")
     rates, tier = _tier(prices, tokens_in or 0)
     if mode is not None and tier is None:
-        # The catalog lists a mode's prices once; what a long request costs in that mode it does not say.
+        # The catalog lists a mode's prices once; without the price of a long request in that mode.
         tier = _tier(known.cost or Prices(), tokens_in or 0)[1]
         rates = rates if tier is None else Rates()
     bill = _Bill(rates, prices, tier, fallback)
     if tokens_in is None:
-        bill.missing.append(Missing("input", None, "the usage does not say how many tokens went in"))
+        bill.missing.append(Missing("input", None, "the usage has no number of input tokens"))
     else:
         for part in _input(counts, known.provider_id):
             bill.charge(*part)
     if counts.get("output_tokens") is None:
-        bill.missing.append(Missing("output", None, "the usage does not say how many tokens came out"))
+        bill.missing.append(Missing("output", None, "the usage has no number of output tokens"))
     else:
         for part in _output(counts, bill.own("reasoning")):
             bill.charge(*part)

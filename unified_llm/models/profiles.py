@@ -25,7 +25,7 @@ Facts = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReasoningProfile:
-    """How a model is told to think on one protocol.
+    """The reasoning settings of a model on one protocol.
 
     thinks: it can think at all.
     efforts: the words it takes for effort (levels included), from the least; empty where it takes none.
@@ -65,12 +65,12 @@ class ModelProfile:
 
     refuses: canonical settings it answers with an error; `free_when_off`: not so while thinking is off.
     output_tokens: the most it may answer, thoughts included.
-    developer_role: it knows developer messages. system_turns: it takes system messages inside the conversation.
+    developer_role: it supports developer messages. system_turns: it takes system messages inside the conversation.
     prefill: it continues a last message of the assistant.
     signed_calls: it refuses unsigned calls of the current turn.
     result_media: it takes media in the results of calls.
     alone: what it takes only in requests that declare no functions: "json" (JSON output), "hosted" (hosted tools).
-    reasoning: how it is told to think on the protocol that was asked for.
+    reasoning: its reasoning settings on the requested protocol.
 
     >>> from unified_llm import models
     >>> models.profile("claude-opus-4-8", "anthropic-messages").reasoning.adaptive

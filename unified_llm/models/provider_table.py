@@ -26,7 +26,7 @@ def table() -> Mapping[str, Mapping[str, Any]]:
 
 
 def compatible() -> str:
-    """The protocol of a server that says nothing of itself but its URL."""
+    """The protocol of a server of which only the URL is known."""
     return str(data()["compatible"])
 
 

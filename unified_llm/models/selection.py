@@ -1,4 +1,4 @@
-"""Which of a provider's protocols to speak: the one that loses least, for this model and this request.
+"""Which of a provider's protocols to use: the one with the least losses, for this model and this request.
 
 Every protocol that serves the model is tried on the request (the dry run of `convert`); what would be lost is
 weighed, and so is what is known of the endpoint (beta, a translation layer, how reasoning returns). The weights are
@@ -36,7 +36,7 @@ __all__ = ["Candidate", "ProtocolChoice", "Reason", "select"]
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One thing that speaks against a protocol, and how much. Weight 0 is a remark."""
+    """One reason against a protocol, with its weight. Weight 0 is a remark."""
 
     weight: float
     text: str
@@ -44,7 +44,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One protocol a provider offers, weighed. `impossible` says why it cannot be used at all."""
+    """One protocol a provider offers, weighed. `impossible` is the reason why it cannot be used at all."""
 
     endpoint: Endpoint
     reasons: tuple[Reason, ...] = ()
@@ -53,7 +53,7 @@ class Candidate:
 
     @property
     def weight(self) -> float:
-        """What speaks against it, all together."""
+        """The sum of the weights of its reasons."""
         return sum(reason.weight for reason in self.reasons)
 
 
@@ -61,8 +61,8 @@ class Candidate:
 class ProtocolChoice:
     """The chosen endpoint, and why: `ranked` holds every candidate, best first.
 
-    `model` is what the catalog knows, None where it does not list the model; `provider` and `model_id` are the name's
-    two halves, `forced` says that the caller chose. Made by `select`.
+    `model` is the catalog's entry, None where it does not list the model; `provider` and `model_id` are the name's
+    two halves, `forced` is True where the caller chose. Made by `select`.
 
     >>> from unified_llm import models
     >>> choice = models.select("openai/gpt-5.5")
@@ -97,18 +97,18 @@ class ProtocolChoice:
         return self.ranked[0].losses
 
     def explain(self) -> str:
-        """The choice and its reasons, for people: a line a candidate, best first, and what speaks against it."""
+        """The choice and its reasons, for people: a line a candidate, best first, and the reasons against it."""
         known = "" if self.model else ", which the catalog does not list"
         lines = [f"{self.provider.id}/{self.model_id}{known}: {self.target} at {self.endpoint.base_url}"]
         if self.forced:
-            lines.append("  the protocol was forced; nothing was weighed against it")
+            lines.append("  the protocol was forced; no other was considered")
         for place, each in enumerate(self.ranked, 1):
             name = f"{place}. {each.endpoint.protocol}"
             if each.impossible:
                 lines.append(f"  {name}: impossible, {each.impossible}")
                 continue
-            told = "" if each.reasons else ", nothing is known to be lost"
-            lines.append(f"  {name}: {each.weight:g} against it{told}")
+            told = "" if each.reasons else ", no known losses"
+            lines.append(f"  {name}: penalty {each.weight:g}{told}")
             lines += [f"       {reason.weight:>4g}  {reason.text}" for reason in each.reasons]
         return "\n".join(lines)
 
@@ -148,8 +148,8 @@ def select(
     `provider_id` is a provider, or "provider/model" in one. `request` is weighed when given: a wire document of the
     protocol `source`, or a canonical request without one. Without a request the model decides: one that reasons goes
     where its reasoning can return; whether it does is known from the catalog, else from its profile, unless
-    `reasoning` says so. `force_protocol` (with a dialect behind a colon if wanted) overrides all of it; for a
-    protocol the table does not have there, and for an unknown provider, say `base_url` too.
+    `reasoning` is set. `force_protocol` (with a dialect behind a colon if needed) overrides all of it; for a
+    protocol the table does not have there, and for an unknown provider, pass `base_url` too.
 
     A model that is not in the catalog is not an error. Raises `UnknownProvider`, `UnknownProtocol`,
     `CapabilityRefused` when every offered protocol refuses the request, and `ValueError` when no protocol is known
@@ -204,7 +204,7 @@ def _thinks(known: CatalogModel | None, model: str) -> bool:
 def _forced(owner: Provider, model: str, known: CatalogModel | None, wanted: str) -> ProtocolChoice:
     protocol, _, dialect = wanted.partition(":")
     split(wanted)
-    # Where several endpoints speak it, the one that serves the model; else any: forcing is the caller's to answer for.
+    # Where several endpoints use it, the one that serves the model; else any: forcing is the caller's to answer for.
     same = [each for each in owner.endpoints if each.protocol == protocol]
     if same:
         best = min(same, key=lambda each: not each.serves(model))
@@ -251,7 +251,7 @@ def _losses(request: Any, source: str | None, target: str, model: str) -> Losses
 
 
 def _known(endpoint: Endpoint, reasons: bool) -> list[Reason]:
-    """What the table says against an endpoint, whatever the request."""
+    """The table's reasons against an endpoint, whatever the request."""
     weights = _weights()
     found = []
     if endpoint.status:
@@ -273,14 +273,14 @@ _RETURNS = {
 
 
 def _refused(endpoint: Endpoint, asked: Mapping[str, Any], losses: Losses) -> list[Reason]:
-    """What the request asks for and this endpoint is known to refuse or ignore, beside what does not get there."""
+    """The fields of a request that this endpoint is known to refuse or ignore, beside those that do not get there."""
     from ..types._tables import CAPABILITY
 
     fields = CAPABILITY["request"]
     found = []
     for name, word in endpoint.cannot.items():
         capability = fields.get(name, "native.field")
-        # What is absent, null, empty or false is not asked for.
+        # A field that is absent, null, empty or false requests nothing.
         if asked.get(name) and losses.survives(capability):
             found.append(Reason(_weight(Loss(f"/{name}", capability, "lost")), f"{capability}: {name} ({word})"))
     return found
@@ -301,7 +301,7 @@ def _lost(losses: Losses) -> list[Reason]:
 
 
 def _weight(loss: Loss) -> float:
-    # What the target does without being asked, or knows, is nothing that speaks against a protocol.
+    # A default of the target, or a field it needs not, is no reason against a protocol.
     return 0.0 if needs_no_field(loss) else weight_of(loss)
 
 

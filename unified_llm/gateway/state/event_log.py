@@ -1,7 +1,7 @@
 """The event log of a run: places, ids, what its readers in this process may see, and how a run ends.
 
 Events get their numbers here, from their place in the log, and the run's id in the place of the upstream's. They are
-told to readers once they are durable.
+sent to readers once they are durable.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Diverged(Exception):
 
 
 class LogWriter:
-    """The log of one run on its way: events get their numbers and the run's id, and are told once they are durable.
+    """The log of one run on its way: events get their numbers and the run's id, and are sent once they are durable.
 
     Readers in this process read what is durable from here, all others from the database.
     """

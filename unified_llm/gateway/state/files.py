@@ -1,8 +1,8 @@
 """Files and cached prompts of clients, in the database: bounded for each tenant, and deleted when they expire.
 
-A file arrives in parts, each a row, and is complete once its row says so. What is being uploaded counts with its
-declared size, so that a tenant cannot have more than its limit by uploading in parallel. Every read and write names the
-tenant, but for `find_upload`, whose secret belongs to one upload alone.
+A file arrives in parts, each a row, and is complete once its row is marked complete. What is being uploaded counts with
+its declared size, so that a tenant cannot have more than its limit by uploading in parallel. Every read and write names
+the tenant, but for `find_upload`, whose secret belongs to one upload alone.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 No clock and no heartbeat: a busy or stopped process keeps its lock, a killed one has lost it. On PostgreSQL the lock is
 a session advisory lock, on SQLite a lock on a file beside the database.
 
-The connection that holds the lock on PostgreSQL also listens: nodes tell each other which runs have something new
+The connection that holds the lock on PostgreSQL also listens: nodes notify each other of runs that have something new
 (NOTIFY, in the transaction that writes it). On SQLite there is no such thing, and readers look again and again.
 """
 
@@ -38,7 +38,7 @@ _MOST = 7_900  # bytes of one notice
 
 
 async def notify(connection: AsyncConnection, words: Iterable[str]) -> None:
-    """Tell all nodes some words, once the transaction is committed. Does nothing on SQLite."""
+    """Send words to all nodes, once the transaction is committed. Does nothing on SQLite."""
     if connection.dialect.name != "postgresql":
         return
     lines = [""]
@@ -54,7 +54,7 @@ async def notify(connection: AsyncConnection, words: Iterable[str]) -> None:
 class NodeLock:
     """The lock of this process (`node` is its name), and a look at those of others.
 
-    `heard` is called with each word that a node told (`notify`), this one included.
+    `heard` is called with each word that a node sent (`notify`), this one included.
     """
 
     def __init__(self, heard: Callable[[str], None] | None = None) -> None:

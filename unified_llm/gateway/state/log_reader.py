@@ -21,7 +21,7 @@ from .store import Store, StoreUnavailable
 __all__ = ["LogReader"]
 
 _PATIENCE = 60.0  # seconds that a reader waits for a database that is away
-_LOOK = 1.0  # seconds between two looks at the log of a run on another node, where nodes tell each other
+_LOOK = 1.0  # seconds between two looks at the log of a run on another node, where nodes notify each other
 _GLANCE = 0.05  # seconds between two looks where they do not
 
 
@@ -48,7 +48,7 @@ class LogReader:
                 signal = told if live is None else live.signal
                 seen = signal.version
                 try:
-                    # Whether it is done is asked first: then all of its events are in the log.
+                    # Whether it is done is checked first: then all of its events are in the log.
                     done = live.is_done if live is not None else await self._is_done(run)
                     new = live.behind(after) if live is not None else await self.segments(run.id, after)
                 except StoreUnavailable:
@@ -76,7 +76,7 @@ class LogReader:
                 del self._watched[run.id]
 
     def heard(self, id_: str) -> None:
-        """A node told that a run has something new."""
+        """A node reported that a run has something new."""
         for each in self._watched.get(id_, ()):
             each.tell()
 

@@ -98,7 +98,7 @@ def cache_id(name: str) -> str:
 
 
 def has_prompt(surface: str, body: Any, secret: Secret) -> bool:
-    """Whether a request says anything to a model. Raises `InvalidBody`."""
+    """Whether a request has a prompt. Raises `InvalidBody`."""
     node = _read(surface, "request", body, secret)
     return any(node.get(key) for key in ("input", *_CACHED))
 
@@ -176,7 +176,7 @@ class References:
             found = await self._files.get(tenant, FILE, id)
             if found is None or found.status != "ready":
                 self._is_whole = False
-                break  # it is told where its data would be put, and no file is needed
+                break  # it is reported where its data would be put, and no file is needed
             size += found.received * count
             if size > most:
                 reason = f"the files of this request have more than {most} bytes together"
@@ -311,7 +311,7 @@ def _plain(model: str) -> str:
 
 
 def _is_hurt(path: str, losses: Losses) -> bool:
-    """Whether the data of a part was lost; its name, which no client has said, may be."""
+    """Whether the data of a part was lost; its name, which no client has set, may be."""
     data = {f"{path}/{key}" for key in (*_MEDIA.values(), "text")}
     return any(each.fate == "lost" and (each.path in data or f"{path}/".startswith(f"{each.path}/")) for each in losses)
 
@@ -365,6 +365,6 @@ def _names(surface: str, kind: str, content: bytes, secret: Secret) -> tuple[lis
     try:
         node = _read(surface, kind, parse(content), secret)
     except InvalidBody:
-        return [], None  # told where it is converted
+        return [], None  # raised where it is converted
     cache = node.get("cached_content")
     return [each.name for each in _named(node.get("input"))], cache if type(cache) is str and cache else None

@@ -113,7 +113,7 @@ class Runs:
     ) -> Run:
         """Begin a run of a request, which came with `headers`; it is durable when this returns.
 
-        `is_kept` says that the upstream keeps it too.
+        `is_kept` means that the upstream keeps it too.
         """
         await self.start()
         body = parse(content)
@@ -159,7 +159,7 @@ class Runs:
         return await self.get(run.tenant, run.id) or run
 
     def _heard(self, word: str) -> None:
-        """A node told that a run has something new or is to be cancelled, or that a response was deleted."""
+        """A node reported that a run has something new or is to be cancelled, or that a response was deleted."""
         if word.startswith(DELETED):
             self.store.on_delete(word.removeprefix(DELETED))
         elif not word.startswith(CANCEL):
@@ -378,10 +378,10 @@ class Runs:
         """Go on with a run that no node executes, or end it.
 
         Where its upstream keeps it, the stream is read again from there. Where nothing but its beginning was shown, the
-        upstream is asked again. Else what was shown stays, and the run has failed: a second generation never gets the
+        request is sent again. Else what was shown stays, and the run has failed: a second generation never gets the
         numbers behind the first one.
         """
-        mine = run.owner == self.lock.node  # it failed to store something; its upstream was asked a moment ago
+        mine = run.owner == self.lock.node  # it failed to store something; its upstream got the request a moment ago
         attempt = int(run.head.get("attempt", 1)) + 1
         taken = await run_rows.claim(self.store, run, self.lock.node, {**run.head, "attempt": attempt})
         shown = await self.log.segments(run.id)

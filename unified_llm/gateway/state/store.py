@@ -45,11 +45,11 @@ _GROUP = 500  # rows of one commit
 _LOT = 500  # rows that one step of retention deletes
 _SWEEP = 60.0  # seconds between two steps of retention
 _LONGEST = 1_000  # responses in one conversation
-_PAUSE = 1.0  # seconds after a failure in which it is not asked again
+_PAUSE = 1.0  # seconds after a failure in which it is not used again
 
 
 class StoreUnavailable(Exception):
-    """The database did not do what was asked; the reason is in the log."""
+    """The database failed; the reason is in the log."""
 
 
 class Conflict(Exception):
@@ -92,7 +92,7 @@ class Store:
     async def open(self) -> None:
         """Connect, and bring the tables to this version. Raises `StoreUnavailable`, and `ConfigError` for a database
         of a newer version."""
-        if self._engine is None:  # not asked behind the lock alone: `aclose` holds it while the last group is written
+        if self._engine is None:  # not checked behind the lock alone: `aclose` holds it while the last group is written
             async with self._opening:
                 await self._open()
 
@@ -266,7 +266,7 @@ class Store:
             raise StoreUnavailable("the database is unavailable") from None
 
     async def _write(self) -> None:
-        """Commit what is waiting, in groups. A group that fails is told so and is not tried again."""
+        """Commit what is waiting, in groups. A group that fails gets the error and is not tried again."""
         while True:
             await self._wake.wait()
             group, self._waiting = self._waiting[:_GROUP], self._waiting[_GROUP:]
@@ -279,7 +279,7 @@ class Store:
                 self._is_writing = False
 
     async def _try(self, group: Sequence[tuple[sa.Table, dict[str, Any], asyncio.Future[None]]]) -> None:
-        """Commit a group, and tell those that wait."""
+        """Commit a group, and resolve the futures of those that wait."""
         failure: Exception | None = None
         try:
             await self._commit([(table, row) for table, row, _ in group])
@@ -339,7 +339,7 @@ def _is_id(id: str) -> bool:
 
 
 def _is_refused(cause: BaseException) -> bool:
-    """Whether the database took offence at a value, which says nothing about others (class 22: data exceptions)."""
+    """Whether the database refused a value, which does not concern others (class 22: data exceptions)."""
     return isinstance(cause, OverflowError) or str(getattr(cause, "sqlstate", None) or "").startswith("22")
 
 

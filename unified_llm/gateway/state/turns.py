@@ -1,6 +1,6 @@
 """Responses that clients name: continued, fetched, listed and deleted, over every upstream.
 
-A turn is stored as its client sent and saw it and is read when it is asked for. Ids are known here and go to no
+A turn is stored as its client sent and saw it and is read on demand. Ids stay here and go to no
 upstream: what an upstream stores belongs to the gateway's credential, and so to every tenant. A response is stored
 before its client sees that it is complete.
 """
@@ -81,7 +81,8 @@ class Recalled(Memory):
     def recalled(self, body: Any, surface: str, asked: Any, caller: str = "") -> Any:
         """`body` with its history and its files, inside of `with_files`.
 
-        Raises `NotFoundError` or `InvalidRequestError` for an id that this tenant does not have: no upstream is asked.
+        Raises `NotFoundError` or `InvalidRequestError` for an id that this tenant does not have: nothing is sent to an
+        upstream.
         """
         if self.conversation is not None and isinstance(body, dict):
             body = self.conversation.full(body)
@@ -123,7 +124,7 @@ class Pending:
         self._is_stored = turns.stores(surface, found)
 
     async def whole(self, reply: Reply) -> Reply:
-        """The reply, stored. Without the database it says that it is not stored; raises `Refusal` where it must be."""
+        """The reply, stored. Without the database it is marked as not stored; raises `Refusal` where it must be."""
         if reply.status >= 300:
             return reply
         try:
@@ -295,7 +296,7 @@ def _converted(row: Stored, surface: str, secret: Secret) -> bytes:
 
 
 def id_of(surface: str, answered: bytes, streamed: bool) -> str:
-    """The id that a client was told."""
+    """The id that a client got."""
     if not streamed:
         found = parse(answered)
         id_ = found.get("id") if isinstance(found, dict) else None
@@ -323,7 +324,7 @@ def data_of(frame: bytes) -> dict[str, Any]:
 
 
 def response_of(answered: bytes, streamed: bool) -> dict[str, Any]:
-    """The response that a client was told, from its last event where it was streamed."""
+    """The response that a client got, from its last event where it was streamed."""
     if not streamed:
         found = parse(answered)
         return found if isinstance(found, dict) else {}
@@ -359,13 +360,13 @@ def foreground(content: bytes, surface: str, kept: bool = False) -> bytes:
 
 
 def _unstored(content: bytes, field: str) -> bytes:
-    """A response that says that it is not stored."""
+    """A response that is marked as not stored."""
     value = parse(content)
     return dump({**value, field: False}) if isinstance(value, dict) else content
 
 
 def _unstored_event(frame: bytes, field: str) -> bytes:
-    """An event whose response says so."""
+    """An event whose response is marked so."""
     value = data_of(frame)
     name = next((name for name, node in value.items() if is_response(node)), None)
     return frame if name is None else with_data(frame, {**value, name: {**value[name], field: False}})
