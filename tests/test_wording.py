@@ -53,6 +53,7 @@ IMPERSONAL = (
     "unified_llm/gateway/",
     "unified_llm/models/",
     "unified_llm/drift/",
+    "unified_llm/suite/",
     "unified_llm/cli.py",
     "unified_llm/__init__.py",
 )

@@ -1,7 +1,7 @@
 """The compliance suite: the laws every adapter keeps, ours and foreign ones alike.
 
-It knows no vendor and needs no test framework. The author of an adapter registers it, gathers records (dicts with
-`id`, `protocol`, `kind` and `body`, or `events` for a stream), and asserts that each law returns no failure:
+It contains no vendor's name and needs no test framework. The author of an adapter registers it, gathers records (dicts
+with `id`, `protocol`, `kind` and `body`, or `events` for a stream), and asserts that each law returns no failure:
 
     from unified_llm import suite
 

@@ -1,4 +1,4 @@
-"""The law of completeness: everything a protocol or the hub can say is classified.
+"""The law of completeness: every field of a protocol and of the canonical model is classified.
 
 A wire field is *mapped* when reading takes it, *native* when the adapter lists it with its capability, and otherwise
 forgotten. A canonical type is written, or refused with a reason. Records that hold every declared field (a test of
@@ -76,7 +76,7 @@ def _kept(value: Any, protocol: str, path: tuple[Any, ...]) -> Iterator[tuple[tu
 
 
 def _leaves(value: dict[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The keys that hold something: a null says nothing, wherever it stands."""
+    """The keys that hold something: a null carries no information."""
     for key, inner in value.items():
         if inner is not None and not (type(inner) is dict and inner and not list(_leaves(inner, ()))):
             yield (*path, key), inner

@@ -97,10 +97,10 @@ def _stands(body: Any, row: dict[str, Any]) -> bool:
 
 
 def _is_kept(row: dict[str, Any], kind: str, target: str) -> bool:
-    """Whether a target does without being asked what the default says. (An answer is not asked for anything.)"""
+    """Whether the default of a target is the same. (An answer has no defaults of a target.)"""
     if kind != "request" or "field" not in row or row.get("always"):
         return True
-    # A dialect may lack what its protocol has, so only its own rows speak for it.
+    # A dialect may lack what its protocol has, so only its own rows count for it.
     theirs = [each for each in _data().get(target, {}).get("request", ()) if each.get("field") == row["field"]]
     if not theirs:
         does = _data()["unasked"].get(row["field"], _NOBODY_KNOWS)

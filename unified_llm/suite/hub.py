@@ -1,6 +1,6 @@
 """The law of the hub round trip: a canonical document goes to a protocol and comes back, minus declared fates.
 
-Protocols put the same thing in different places, so both documents are first brought to one form of saying it; then
+Protocols put the same thing in different places, so both documents are first brought to one form; then
 they are walked side by side, and the report decides at each place whether a difference was announced.
 """
 
@@ -30,14 +30,14 @@ def hub_round_trip(protocol: str, kind: str, document: dict[str, Any]) -> list[F
     """A canonical document written to a protocol and read back is itself, but for what the report declared.
 
     What is `lost` or `parked` has to be gone, a documented default may be, what is `approximated` or `emulated` may
-    differ, and only where the report says that something was `added` to the target may more come back. Writing again
+    differ, and only where the report has `added` values may more come back. Writing again
     gives the same wire.
     """
     try:
         done = ul.write(document, protocol, kind, on_loss={"output.choices": "ignore"}, secret=SECRET)
     except ul.CapabilityRefused:
         return []
-    # With what the protocol says beside the body: a path may hold the model.
+    # With the parts outside of the body: a path may hold the model.
     http = {key: done.http[key] for key in ("path", "query") if key in done.http}
     # (A response is written for a client: it is read as what that client sends back.)
     if kind == "response":
@@ -66,7 +66,7 @@ def hub_round_trip(protocol: str, kind: str, document: dict[str, Any]) -> list[F
 def _opened(doc: dict[str, Any]) -> dict[str, Any]:
     """With system text before the conversation in `instructions` and a lone string as the message it stands for.
 
-    Protocols have one place for each or the other; the canonical form tells them apart and means the same.
+    Protocols have one place for each or the other; the canonical form distinguishes them and means the same.
     """
     items = doc.get("input")
     if type(items) is str:
@@ -130,7 +130,7 @@ def _changes(one: Any, other: Any, where: str, fates: Mapping[str, str], more: b
                     spare -= 1
                 continue
             if fates.get(below) in CHANGED and not (came and _alike(value, came[0])):
-                continue  # said to be carried in another form: in another place
+                continue  # carried in another form by the report: in another place
             while spare > 0 and came and not _alike(value, came[0]):
                 came, spare = came[1:], spare - 1
             if not came:
@@ -162,7 +162,7 @@ def _alike(one: Any, other: Any) -> bool:
 
 
 def _all_gone(value: Any, where: str, fates: Mapping[str, str], fate: tuple[str, ...] = GONE) -> bool:
-    """Whether the report says of a node, or of everything in it but its type and role, that it is gone.
+    """Whether a node, or everything in it but its type and role, is reported as gone.
 
     (Or that it is gone from here, where `fate` names what was carried in another form as well.)
     """

@@ -1,9 +1,9 @@
 """The laws of whole documents, as functions: protocols and records in, failures out.
 
-A law is pure. It knows no vendor and no test framework, uses nothing but the front door, and collects every failure
-instead of stopping at the first, so that one list shows what an adapter still owes (see `outcome` for what a record
-is). What a law may overlook is written down in three constants, `NOTHING` here, `outcome.FORM` and `locate.PARTS`,
-and nowhere else.
+A law is pure. It depends on no vendor and no test framework, uses nothing but the front door, and collects every
+failure instead of stopping at the first, so that one list shows what an adapter still owes (see `outcome` for what a
+record is). What a law may overlook is written down in three constants, `NOTHING` here, `outcome.FORM` and
+`locate.PARTS`, and nowhere else.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def sensitivity(
 def said_beside(body: Any, path: Path, kind: str = "") -> bool:
     """Whether what is at a place stands beside it as well, as the same value, or alone in a list or an object.
 
-    In errors, some of which say their code twice, also under the same key in the object around its own or in one
+    In errors, some of which contain their code twice, also under the same key in the object around its own or in one
     beside it.
     """
     beside, value = get(body, path[:-1]), get(body, path)
@@ -172,7 +172,7 @@ def _unrefused(record: Record, base: Outcome) -> list[Failure]:
 
 
 def only_form(record: Record, one: Any, other: Any) -> bool:
-    """Whether two bodies of a record say the same, each in its own form."""
+    """Whether two bodies of a record have the same content, each in its own form."""
     try:
         read = [canonical(body, record["protocol"], record["kind"], record) for body in (one, other)]
     except ul.UnifiedLLMError:
@@ -187,7 +187,7 @@ def edit(protocol: str, records: Iterable[Record], seen: set[tuple[str, ...]] | 
     """An altered canonical leaf is in the wire document, and nothing else moved.
 
     This keeps identity honest: a writer that copied the source back would pass the one and fail the other.
-    It is about bodies: what an HTTP exchange says beside one (a status, a model in a path) is not read.
+    It is about bodies: the rest of an HTTP exchange (a status, a model in a path) is not read.
     """
     seen = set() if seen is None else seen
     failures = []
@@ -222,7 +222,7 @@ def edit(protocol: str, records: Iterable[Record], seen: set[tuple[str, ...]] | 
 def _is_apart(wire: Any, node: Any, path: tuple[Any, ...], protocol: str, kind: str) -> bool:
     """Whether a part of a sum, edited together with the sum, changes exactly one place of the wire document.
 
-    Where the wire counts such a part apart, it says the rest of the sum beside it.
+    Where the wire counts such a part apart, it contains the rest of the sum beside it.
     """
     above = PARTS.get(path[-2:])
     if above is None:
@@ -315,7 +315,7 @@ def specificity(records: Iterable[Record], target: str, seen: set[tuple[str, ...
                 failures.append(where._replace(detail=where.detail + " at the root of the document"))
             alike = (record["protocol"], target, record["kind"], shape(body, path), json_type(below))
             if loss.fate != "lost" or alike in seen or not path or record["kind"] == "stream":
-                continue  # (a stream says things again, so altering one place proves nothing)
+                continue  # (a stream repeats values, so altering one place proves nothing)
             seen.add(alike)
             for inner, value in [((), below)] if type(below) not in (dict, list) else leaves(below):
                 other = altered(value)
@@ -359,8 +359,8 @@ def prefix_stability(
 ) -> list[Failure]:
     """The closed turns of a conversation are written to the same bytes however much longer it grows.
 
-    `history` and `target_history` are the keys under which the two protocols keep the conversation; `opens(node)` says
-    which nodes open a turn (by default those whose role is "user").
+    `history` and `target_history` are the keys under which the two protocols keep the conversation; `opens(node)`
+    selects the nodes that open a turn (by default those whose role is "user").
     """
     opens = opens or (lambda node: type(node) is dict and node.get("role") == "user")
     failures = []

@@ -56,11 +56,11 @@ def minds_of_conversations(provider: str, surface: str, records: Iterable[Record
 def forgetful_minds(
     provider: str, surface: str, records: Iterable[Record], history: History, forget: History, asked: Any
 ) -> list[Failure]:
-    """The same as `minds` for clients that drop what they do not know: `forget` does it to a request; a vault helps.
+    """The same as `minds` for clients that drop unknown fields: `forget` does it to a request; a vault helps.
 
     `asked` is the request of the surface that the answers are to, as `history` has it before them.
 
-    An answer of which a client is shown neither text nor a call leaves nothing to know it by, and is not looked for.
+    An answer of which a client is shown neither text nor a call has nothing to be recognized by, and is not looked for.
     """
     from ..provenance.answer_envelope import shown
 
@@ -111,7 +111,7 @@ def _home(
     found = list(_pieces(canonical(request, provider, "request").get("input") or [], provider))
     failures = _envelopes(record, request)
     if found != wanted:
-        detail = f"{len(wanted)} opaque pieces went out, {len(found)} came home"
+        detail = f"{len(wanted)} opaque pieces went out, {len(found)} were restored"
         if len(found) == len(wanted):
             detail = "opaque pieces came home in another order, place or spelling"
         failures.append(Failure(record["id"], "", detail))

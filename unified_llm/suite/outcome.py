@@ -42,13 +42,13 @@ __all__ = [
 Record = dict[str, Any]
 
 FORM = ("form", "frame")
-"""Drawers of `extra[protocol]` that hold how something was said and never what: where two canonical
-documents differ in these alone, they say the same. (That they hold no values is seen by `sensitivity`, where an altered
-value is never excused.)"""
+"""Drawers of `extra[protocol]` that hold the form of a value and never the value: where two canonical
+documents differ in these alone, they have the same content. (That they hold no values is seen by `sensitivity`, where
+an altered value is never excused.)"""
 
 
 _JUDGED: dict[str, Any] = {"output.choices": "ignore"}
-# (Who wants several answers of a target that gives one is refused, unless it is said that this is known. The laws are
+# (Several choices of a target that gives one are refused, unless `on_loss` names them. The laws are
 # about everything else in such a request, too.)
 
 
@@ -76,7 +76,7 @@ class Outcome(NamedTuple):
     http: Mapping[str, Any] | None = None
 
     def names(self, path: str) -> bool:
-        """Whether the report names the place, or says of a node around it that nothing of it arrived.
+        """Whether the report names the place, or a node around it of which nothing arrived.
 
         (Of what is in a node that took another form, something should be seen in that form.)
         """
@@ -90,11 +90,11 @@ class Outcome(NamedTuple):
         return any(loss.side == "source" and is_prefix(path, loss.path) for loss in self.losses)
 
     def around(self, path: str) -> list[ul.Loss]:
-        """What the report says of the nodes around the place."""
+        """The losses of the nodes around the place."""
         return [loss for loss in self.losses if loss.side == "source" and is_prefix(loss.path, path)]
 
     def added(self) -> list[ul.Loss]:
-        """What the report says was put into the target."""
+        """The values that were added to the target."""
         return [loss for loss in self.losses if loss.side == "target"]
 
 
@@ -127,7 +127,7 @@ def document(record: Record) -> Any:
 
 
 def canonical(body: Any, protocol: str, kind: str, record: Record | None = None) -> Any:
-    """The canonical JSON of a wire document, read with what the HTTP exchange of its record says beside it."""
+    """The canonical JSON of a wire document, read with the HTTP exchange of its record."""
     return load(ul.read(body, protocol, kind, http=http_of(record) if record is not None else None))
 
 
@@ -205,7 +205,7 @@ def noticed(record: Record, target: str, base: Outcome, body: Any, path: Path) -
         return True
     if base.around(pointer(path)) != done.around(pointer(path)):
         return True
-    # What was said before and is now filled in has to be reported as added.
+    # A value that was in the source before and is now supplied has to be reported as added.
     return [loss for loss in base.losses if loss.side == "target"] != [
         loss for loss in done.losses if loss.side == "target"
     ]

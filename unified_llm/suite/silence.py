@@ -1,4 +1,4 @@
-"""The laws of what streams lose in silence: of answers told as streams, and of every leaf of every frame.
+"""The laws of unreported losses in streams: of responses as streams, and of every leaf of every frame.
 
 Both take several targets, because most of the work (which leaf, which change, what the changed stream is) is theirs in
 common.
@@ -27,11 +27,11 @@ __all__ = ["frame_sensitivity", "stream_sensitivity"]
 def stream_sensitivity(
     records: Iterable[Record], targets: Sequence[str], seen: set[tuple[str, ...]] | None = None
 ) -> list[Failure]:
-    """Nothing a streamed answer says is lost in silence.
+    """No value of a streamed answer is lost without a report.
 
-    Streams say things more than once, in deltas and again at the end, so the leaf is altered in the whole response
-    (`records` are responses), which is then told as a stream of its own protocol. Wherever the two streams differ the
-    leaf was said; each target's streams differ too, or its report names one of these places.
+    Streams repeat values, in deltas and again at the end, so the leaf is altered in the whole response
+    (`records` are responses), which is then decomposed into a stream of its own protocol. Wherever the two streams
+    differ the leaf was in the stream; each target's streams differ too, or its report names one of these places.
     """
     seen = set() if seen is None else seen
     failures = []
@@ -56,8 +56,8 @@ def stream_sensitivity(
                 other = _streamed(changed, protocol)
                 places = differences(events, other) if other is not None else []
                 if not places:
-                    continue  # that a protocol's own stream says all of its response is the law of decomposing
-                # Where the report of the unchanged stream names the place, nothing is silent.
+                    continue  # that a protocol's own stream has all of its response is the law of decomposing
+                # Where the report of the unchanged stream names the place, nothing is unreported.
                 doubted = [target for target in new if not _is_named(bases[target], places)]
                 silent = [each for each in doubted if _is_silent(bases[each], outcome(stream, each, other), places)]
                 if what == "deleted" and silent and (said_beside(body, path) or only_form(record, body, changed)):
@@ -72,8 +72,8 @@ def stream_sensitivity(
 
 
 def _is_silent(base: Outcome, done: Outcome, places: list[Path]) -> bool:
-    """Whether a target says the same of two streams, and its report names no place in which they differ."""
-    # What was said before and is now filled in has to be reported as added, as in a whole document.
+    """Whether a target has the same result for two streams, and its report names no place in which they differ."""
+    # A value that was in the source before and is now supplied has to be reported as added, as in a whole document.
     if ours(done.error) or differ(base, done) or base.added() != done.added():
         return False
     return not _is_named(done, places)
@@ -99,13 +99,13 @@ def frame_sensitivity(
     seen: set[tuple[str, ...]] | None = None,
     said_again: tuple[str, ...] = (),
 ) -> list[Failure]:
-    """Nothing a frame says is lost in silence, of a stream that breaks off neither.
+    """No value of a frame is lost without a report, also in a stream that breaks off.
 
     `stream_sensitivity` alters answers, and so never sees what only frames have, nor what never becomes an answer. Here
-    a leaf of a frame is altered wherever the stream says it (the same value under the same key); each target's stream
-    differs then, or its report names one of these places. What a later frame says anew of the same thing is overtaken
+    a leaf of a frame is altered wherever the stream has it (the same value under the same key); each target's stream
+    differs then, or its report names one of these places. A value that a later frame replaces is overtaken
     and need not arrive; `said_again` are shapes of places (`walk.shape`, with `*` for anything) that number or repeat
-    what other frames say, as the protocol's own reference has it.
+    the content of other frames, as the protocol's own reference has it.
     """
     seen = set() if seen is None else seen
     failures = []
@@ -146,15 +146,15 @@ def frame_sensitivity(
                     # (What makes a stream illegal was noticed.)
                     if type(done.error) is not type(base.error) or _shows(base, done):
                         continue
-                    # The library itself finds out by altering values what a broken stream said and its target was never
-                    # sent. That takes a hundred times longer, so it is asked last.
+                    # The library itself finds by altering values what a broken stream contained and its target was
+                    # never sent. That takes a hundred times longer, so it is used last.
                     if broken:
                         if target not in searched:
                             searched[target] = outcome(record, target, events)
                         if _names_any(searched[target], places):
                             continue
                         done = outcome(record, target, changed)
-                    # (A default says nothing, and another value in its place is reported.)
+                    # (A default carries no information, and another value in its place is reported.)
                     if not _names_any(done, places):
                         detail = f"{dumps(value)[:99]} altered in {len(places)} place(s), nothing changed at {target}"
                         failures.append(Failure(record["id"], pointer(path), f"{detail} ({name})"))
@@ -195,7 +195,7 @@ def _shows(base: Outcome, done: Outcome) -> bool:
 
 
 def _overtaken(events: list[dict[str, Any]], place: tuple[Any, ...]) -> bool:
-    """Whether a later frame about the same thing says something else in the very place."""
+    """Whether a later frame about the same thing has another value in the very place."""
     number, _, *keys = place
     here = events[number]["data"]
     for event in events[number + 1 :]:

@@ -1,6 +1,6 @@
 """The laws of streams, as functions: protocols and records in, failures out (see `laws`).
 
-`collect` is the yardstick: a stream means the response it amounts to. What a stream tells that its response does not,
+`collect` is the yardstick: a stream means the response it amounts to. What a stream contains and its response does not,
 or the other way round, is declared by the caller as `stream_only`, paths of canonical keys with `*` for any index.
 """
 
@@ -30,7 +30,7 @@ __all__ = [
 
 
 def sse_bytes(events: Iterable[dict[str, Any]], line: bytes = b"\n") -> bytes:
-    """The bytes of a stream of wire events, framed as they say, with the line end asked for."""
+    """The bytes of a stream of wire events, framed as declared, with the given line end."""
     texts = [
         (event["event"], event["data"] if type(event["data"]) is str else dumps(event["data"])) for event in events
     ]
@@ -95,7 +95,7 @@ def repeating(records: Iterable[Record], target: str) -> list[Failure]:
         ways: list[Pipe] = [pipe(record["protocol"], target, trial="reporting") for pipe in (_LongWay, Pipe)]
         told = [_run(way, record["events"]) for way in ways]
         for path in differences(told[0], told[1])[:1]:
-            detail = f"{show(told[0], path)} came out as {show(told[1], path)} by the short way"
+            detail = f"{show(told[0], path)} came out as {show(told[1], path)} by the fast path"
             failures.append(Failure(record["id"], pointer(path), detail))
     return failures
 
@@ -143,12 +143,13 @@ def decomposing(
     skip: Callable[[list[dict[str, Any]]], bool] | None = None,
     alike: Callable[[Any], Any] | None = None,
 ) -> list[Failure]:
-    """A whole response, told as a stream of `protocol`, amounts to itself: `collect(read(write(decompose(r)))) == r`.
+    """A whole response, decomposed into a stream of `protocol`, collects to itself: `collect(read(write(decompose(r))))
+    == r`.
 
     A response of another protocol (`source`) amounts to what writing it in one piece gives, so both ways lose the same.
-    `skip` says of which streams the whole cannot be told in one piece (where it has no order of its parts). `alike`
-    brings both responses to one form where the streams of a protocol group what they tell otherwise. What the stream's
-    own report says is lost may be missing, and what it says was added to the answer may be there.
+    `skip` selects the streams whose response cannot be written in one piece (where it has no order of its parts).
+    `alike` brings both responses to one form where the streams of a protocol group their content otherwise. What the
+    stream's own report calls lost may be missing, and what it calls added may be there.
     """
     failures = []
     for record in records:
@@ -241,7 +242,7 @@ def _cuts(events: list[dict[str, Any]], protocol: str, cuts: int) -> list[int]:
     while _succeeds(events[: shortest - 1], protocol):
         shortest -= 1
     found = sorted({shortest * step // cuts for step in range(1, cuts)} | {shortest - 1})
-    # Some say that they end and then go on: at that one event they are whole.
+    # Some have an end event and then go on: at that one event they are whole.
     return [cut for cut in found if not _is_whole_there(events, protocol, cut)]
 
 
@@ -269,7 +270,7 @@ def _said(value: Any) -> Any:
 def compare(name: str, wanted: Any, got: Any, stream_only: tuple[str, ...] = ()) -> list[Failure]:
     """What of two canonical responses differs, but for form, emptiness and the declared paths.
 
-    A stream has no way to say that a list is empty or a value null other than not to speak of it.
+    A stream represents an empty list or a null only by leaving it out.
     """
     failures = []
     wanted, got = _said(without_form(wanted)), _said(without_form(got))

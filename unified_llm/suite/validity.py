@@ -1,6 +1,6 @@
 """The property of validity: a document that is valid in its own protocol is written as a valid one of the target.
 
-What a valid document is, only the target can tell: its official SDK's types, a schema, a validator of the service's
+Only the target determines what is valid: its official SDK's types, a schema, a validator of the service's
 model, a strict mock server. So the check is the caller's.
 """
 
@@ -16,7 +16,7 @@ from .outcome import Failure, Record, ours, outcome
 __all__ = ["valid"]
 
 Check = Callable[[Any, str], Iterable[str] | None]
-"""From a wire document and its kind to the problems it has; `"/json/pointer: text"` says where. May raise instead."""
+"""From a wire document and its kind to the problems it has; `"/json/pointer: text"` names the place. May raise."""
 
 
 def valid(records: Iterable[Record], protocol: str, check: Check, *, model: str | None = None) -> list[Failure]:
@@ -28,7 +28,7 @@ def valid(records: Iterable[Record], protocol: str, check: Check, *, model: str 
 
     `model` is the target's model that requests are converted for, as in `convert`; by default that of the record.
 
-    Records should be valid in their own protocol: nothing says what a malformed document is to become. A record that
+    Records should be valid in their own protocol: the result for a malformed document is not defined. A record that
     `protocol` has no meaningful document for (`CapabilityRefused`) is passed over, as is a stream that fails; that the
     library takes any other record for malformed is a failure.
 

@@ -142,7 +142,7 @@ def shape(doc: Any, path: Path, depth: int = 9, ends: bool = False) -> str:
 
 
 def same(one: Any, other: Any, excused: Callable[[Any, Any], bool] | None = None) -> bool:
-    """JSON equality, types included. `excused` is asked about scalars that differ: True counts them as equal.
+    """JSON equality, types included. `excused` is called with scalars that differ: True counts them as equal.
 
     >>> same({"a": 1, "b": 2}, {"b": 2, "a": 1}), same(1, 1.0), same(1, True)
     (True, False, False)
