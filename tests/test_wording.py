@@ -54,6 +54,7 @@ IMPERSONAL = (
     "unified_llm/models/",
     "unified_llm/drift/",
     "unified_llm/suite/",
+    "adapters/",
     "unified_llm/cli.py",
     "unified_llm/__init__.py",
 )

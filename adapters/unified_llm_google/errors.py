@@ -57,12 +57,12 @@ OVERFLOW = "The input token count exceeds the maximum number of tokens allowed"
 
 
 def is_overflow(message: Any) -> bool:
-    """Whether a message says that the prompt is too long."""
+    """Whether a message means that the prompt is too long."""
     return type(message) is str and all(sign in message for sign in _OVERFLOW)
 
 
 def by_status(status: Any) -> str | None:
-    """The class of a failed request whose body does not tell it."""
+    """The class of a failed request whose body does not determine it."""
     if type(status) is not int or status < 400:
         return None
     return _BY_STATUS.get(status) or ("invalid_request" if status < 500 else "server_error")
@@ -83,7 +83,7 @@ def write_http(error: Node, status: int, w: Writer) -> None:
 
 
 def pop_hints(c: Node, w: Writer) -> None:
-    """What went into the headers; an error inside a stream has none, and what only they could say is lost."""
+    """What went into the headers; an error inside a stream has none, and what only they could carry is lost."""
     for key in w.context.get("hints", ()):
         c.pop(key, None)
 

@@ -1,6 +1,6 @@
-"""One item after the other: both protocols tell an answer in order, so what belongs to a later item waits.
+"""One item after the other: both protocols send an answer in order, so what belongs to a later item waits.
 
-An item is open from its first event to the one that says it is done. Choices are answers of their own.
+An item is open from its first event to the one for its end. Choices are answers of their own.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ _KEY = "x-goog-api-key"
 
 
 def upstream(*clients: Any, protocol: str | None = None) -> Upstream:
-    """The upstream that a client is set up for: generateContent unless Interactions is asked for."""
+    """The upstream that a client is set up for: generateContent unless Interactions is requested."""
     import httpx2
 
     if len(clients) > 1:

@@ -1,1 +1,1 @@
-"""The protocols of OpenAI, and of everybody who speaks them: `chat` and `responses`."""
+"""The protocols of OpenAI, and of every server that uses them: `chat` and `responses`."""

@@ -1,4 +1,4 @@
-"""What a delta of a stream goes on with, for the writers that know how the next one like it is written."""
+"""What a delta of a stream goes on with, for the writers with a template for the next one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the server of a dialect wants of a request's parameters, asked of the request that is otherwise written.
+"""The constraints of a dialect's server on the parameters of a request, applied after writing it.
 
 A parameter it refuses or ignores is not sent; a value it has not becomes the nearest or is left out. Each is reported
 at its canonical place. Nothing of this is done to a request that was its own (`Writer.same`).
@@ -41,7 +41,7 @@ _EFFORTS = ("reasoning_effort", "reasoning.effort")
 _CHOICES = {"validated": "auto", "any": "required"}
 _SCHEMA_NAME = "response"
 _LONGEST_IDENTIFIER = 128
-_STRANGE = "the server refuses what it does not know"
+_STRANGE = "the server refuses unknown parameters"
 
 
 def refused(key: str, w: Writer) -> str | None:
@@ -82,10 +82,10 @@ def nearest_choice(choice: Any, w: Writer) -> str | None:
 
 
 def fit_words(c: Node, w: Writer) -> None:
-    """A choice of tools that another protocol said in a word of its own, in one that there is here."""
+    """A choice of tools in another protocol's word, as one of this protocol."""
     choice = c.get("tool_choice")
     if nearest_choice(choice, w) is not None:
-        return  # `send_nearest` tells what becomes of it
+        return  # `send_nearest` reports the result
     if type(choice) is str and choice in _CHOICES:
         c["tool_choice"] = _CHOICES[choice]
         w.report(w.doc, ("tool_choice",), "approximated", f"sent as {_CHOICES[choice]!r}")
@@ -127,7 +127,7 @@ def with_mode(allowed: Node, w: Writer) -> Node:
 
 
 def name_schema(format_: Node, w: Writer) -> None:
-    """Give a schema of structured output the name that the API demands and other protocols do not know."""
+    """Give a schema of structured output the name that the API requires and other protocols do not have."""
     if format_.get("name") is None:
         format_["name"] = _SCHEMA_NAME
         w.added(format_, "name", "the API demands one")

@@ -1,8 +1,8 @@
-"""The keys a dialect may have, what each says, and the check that a file has no others.
+"""The keys a dialect may have, their meaning, and the check that a file has no others.
 
 A key is declared with the shape of its value and one sentence; the page docs/dialects.md is made of both. Names of
 parameters are those of the wire, dotted where they lie deeper; settings behind `control` and `usage` are the canonical
-ones. What a file does not say is as OpenAI has it.
+ones. The default of a key is OpenAI's.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Table = Mapping[str, Any]
 
 
 class Key(NamedTuple):
-    """A key of a dialect: the shape of its value (see `SHAPES`), what it says, and the words it is limited to."""
+    """A key of a dialect: the shape of its value (see `SHAPES`), its meaning, and the words it is limited to."""
 
     shape: str
     says: str
@@ -48,7 +48,7 @@ _BOTH = {
     "least": Key("numbers", "The least value of a parameter."),
     "most": Key("numbers", "The greatest value of a parameter, or the most entries of its list."),
     "efforts": Key("texts", "The efforts of reasoning there are; another is sent as the nearest."),
-    "provider": Key("no", "It is a form that anybody may speak, and no vendor's own."),
+    "provider": Key("no", "It is a form that any server may use, and no vendor's own."),
     "tool_kinds": Key("texts", "Kinds of tools it takes."),
     "tool_choices": Key("texts", "Kinds of `tool_choice` it takes; the nearest is sent for another."),
     "formats": Key("texts", "Kinds of output formats it takes."),
@@ -60,11 +60,11 @@ KEYS: dict[str, dict[str, Key]] = {
     "chat": {
         **_BOTH,
         "strict_tools": Key("no", "`strict` of a tool is not understood."),
-        "takes": Key("texts", "Its own parameters; any other that it does not know is answered with an error."),
+        "takes": Key("texts", "Its own parameters; any other unknown one is answered with an error."),
         "max_tokens": Key("word", "How it spells the limit of output.", ("max_tokens", "max_completion_tokens")),
         "renames": Key("words", "Parameters with a name of their own."),
         "words": Key("tables", "Values with a word of their own."),
-        "roles": Key("words", "Roles it does not know, with the ones it reads them as."),
+        "roles": Key("words", "Roles that it does not support, with the ones it reads them as."),
         "parts": Key("texts", "Kinds of content a user's message may have."),
         "file_part": Key("word", "The part that holds a file by its URL.", ("document_url",)),
         "cache_key": Key("word", "How it spells a cache breakpoint of a part.", ("cache_control",)),
@@ -86,12 +86,12 @@ KEYS: dict[str, dict[str, Key]] = {
             "Opaque pieces it takes back.",
             ("reasoning_details", "reasoning_opaque", "thought_signature"),
         ),
-        "control": Key("words", "Where the controls of reasoning are; `!` before a switch that says the contrary."),
+        "control": Key("words", "Where the controls of reasoning are; `!` before a switch with the opposite meaning."),
         "control_words": Key("values", "The words that switch reasoning on and off."),
         "one_control": Key("yes", "Effort and budget exclude each other."),
-        "usage": Key("words", "Where else it tells a count of tokens."),
+        "usage": Key("words", "Other places of its token counts."),
         "usage_apart": Key("yes", "`completion_tokens` leaves out what was spent on reasoning."),
-        "usage_always": Key("yes", "A stream tells its usage without being asked."),
+        "usage_always": Key("yes", "A stream contains its usage by default."),
         "finish": Key("words", "Its own words for the end of an answer.", _REASONS),
         "error_types": Key("words", "Its own words for kinds of errors.", _ERRORS),
         "error_codes": Key("words", "What its codes of errors mean.", _ERRORS),

@@ -1,7 +1,7 @@
-"""What servers that speak OpenAI's protocols do differently: one data file a vendor, read when it is first asked for.
+"""Where servers with OpenAI's protocols differ: one data file a vendor, read on first use.
 
 A file `dialects/<vendor>.toml` holds a table `[chat]`, a table `[responses]`, or both; the keys are declared in
-`dialect_schema.py`, and what a key says is done where that piece is written or read, never by asking for a vendor.
+`dialect_schema.py`, and a key takes effect where that piece is written or read, never by the name of a vendor.
 An unknown key is an error. Nothing here is parsed until a dialect is named.
 """
 

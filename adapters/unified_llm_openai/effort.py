@@ -1,7 +1,7 @@
-"""How models of this wire are told to think: one word for the effort, drawn from what another protocol said.
+"""Reasoning settings of this protocol: one word for the effort, derived from another protocol's settings.
 
 Which words a model takes is model data (`unified_llm.models`). A budget becomes the effort it amounts to, a switch the
-word that means it, and what the words cannot say is left to be told as lost. Settings that a thinking model refuses are
+word that means it, and the rest is reported as lost. Settings that a thinking model refuses are
 not sent to it. Nothing of this touches a request that was read from the protocol it is written to.
 
 https://platform.openai.com/docs/guides/reasoning
@@ -27,7 +27,7 @@ def _profile(w: Writer) -> ModelProfile:
 
 
 def fit_reasoning(c: Node, w: Writer, takes: frozenset[str]) -> None:
-    """Say `reasoning` in what the target takes: an effort, and the canonical keys in `takes` as they are."""
+    """Write `reasoning` in the target's form: an effort, and the canonical keys in `takes` as they are."""
     facts = _profile(w).reasoning
     own = c["reasoning"] = dict(c["reasoning"])
     effort, control = (own.get(key) if type(own.get(key)) is str else None for key in ("effort", "control"))
@@ -43,7 +43,7 @@ def fit_reasoning(c: Node, w: Writer, takes: frozenset[str]) -> None:
 
 
 def _told(own: Node, key: str, detail: str, w: Writer, fate: str = "approximated") -> None:
-    """A setting that is not sent as it was said."""
+    """A setting that is not sent unchanged."""
     if own.pop(key, None) is not None:
         w.report(w.doc, ("reasoning", key), fate, detail)
 
@@ -85,7 +85,7 @@ def _fit_on(
         _told(own, "effort", f"sent as {word!r}", w)
     if budget is not None and "budget_tokens" not in takes:
         if word is not None:
-            _told(own, "budget_tokens", "the effort says it", w)
+            _told(own, "budget_tokens", "represented by the effort", w)
         elif budget > 0:
             word = effort_of(budget, facts.efforts)
             _told(own, "budget_tokens", f"sent as effort {word!r}", w)
@@ -97,7 +97,7 @@ def _fit_on(
             word = _usual(facts)
             _told(own, "control", "thinking is on by itself" if word is None else f"sent as effort {word!r}", w)
         elif word is not None:
-            _told(own, "control", "the effort says it", w)
+            _told(own, "control", "represented by the effort", w)
         else:
             _told(own, "control", "left to the model", w)
     if word is not None:
@@ -110,23 +110,23 @@ def _usual(facts: ReasoningProfile) -> str | None:
 
 
 def _fit_shown(own: Node, takes: frozenset[str], w: Writer) -> None:
-    """What is shown of thoughts: a summary where it is asked for, else nothing."""
+    """What is shown of thoughts: a summary where it is requested, else nothing."""
     if own.get("summary") == "none":
-        _told(own, "summary", "no thoughts are shown unless asked for", w)
+        _told(own, "summary", "reasoning is returned only on request", w)
     for key in ("include", "display"):
         said = own.get(key)
         shown = _DISPLAYS.get(said) if type(said) is str else said
         if key in takes or type(shown) is not bool:
             continue
         if not shown:
-            _told(own, key, "no thoughts are shown unless asked for", w)
+            _told(own, key, "reasoning is returned only on request", w)
         elif "summary" in takes:
             own.setdefault("summary", "auto")
             _told(own, key, f"sent as summary {own['summary']!r}", w)
 
 
 def drop_refused(c: Node, w: Writer, reasoning: Any) -> None:
-    """Withhold what the model answers with an error while it thinks; `reasoning` is what it is told of thinking."""
+    """Withhold what the model answers with an error while it thinks; `reasoning` are its reasoning settings."""
     model = _profile(w)
     if not model.refuses:
         return

@@ -66,7 +66,7 @@ TYPES = Bimap(
     },
 )
 _OPEN = ("invalid_request", "not_found", "too_many_requests", "model_error")
-# Codes that say more than the type beside them.
+# Codes that are more specific than the type beside them.
 CODES = {
     "context_length_exceeded": "context_overflow",
     "content_filter": "content_filter",
@@ -80,7 +80,7 @@ CODES = {
     "server_is_overloaded": "overloaded",
     "invalid_prompt": "invalid_request",
 }
-# The code that tells a class whose type word does not: what agents look for before they compact, among them.
+# The code of a class whose type word is ambiguous: what agents look for before they compact, among them.
 CODE_OF = {"context_overflow": "context_length_exceeded", "content_filter": "content_filter"}
 STATUS = {
     "invalid_request": 400,
@@ -109,7 +109,7 @@ _BY_STATUS = {
     503: "overloaded",
     529: "overloaded",
 }
-# OpenAI's word for an overload is that of every failure of its own; the status tells them apart.
+# OpenAI's word for an overload is that of every failure of its own; the status distinguishes them.
 _OVERLOAD = (503, 529)
 _OVERFLOW = ("context length", "context window", "prompt is too long", "input token count", "too many tokens")
 
@@ -146,7 +146,7 @@ def tell_type(kind: Any, c: Node, wire: Node, w: Writer) -> None:
 
 
 def write_http(error: Node, w: Writer) -> None:
-    """The status and the headers of an error; the error itself no longer has to say them (`HINTS`)."""
+    """The status and the headers of an error; the error itself no longer has to contain them (`HINTS`)."""
     kind, status = str(error.get("type")), error.get("status")
     if type(status) is not int or w.source != w.protocol:
         status = sent_status(kind, status, STATUS)
@@ -158,7 +158,7 @@ def write_http(error: Node, w: Writer) -> None:
 
 
 def fit_code(kind: str, c: Node, wire: Node, w: Writer) -> None:
-    """Give the error of another protocol the code that agents look for where the type word does not tell its class."""
+    """Give the error of another protocol the code that agents look for where the type word is ambiguous."""
     code = wire.get("code")
     if kind not in CODE_OF or (code is not None and CODES.get(str(code)) == kind):
         return
@@ -170,7 +170,7 @@ def fit_code(kind: str, c: Node, wire: Node, w: Writer) -> None:
 
 
 def pop_http(c: Node, w: Writer) -> None:
-    """Consume what travels in HTTP; the head of a stream is gone, and what only it could say is lost there."""
+    """Consume what travels in HTTP; the head of a stream is gone, and what only it could carry is lost there."""
     settle_status(c, w)
     for key in w.context.get("hints", ()):
         c.pop(key, None)

@@ -1,6 +1,7 @@
 """Log probabilities of another protocol, in the form that both of OpenAI's surfaces require.
 
-Every token has the list of its alternatives, which may be empty, and none has an id: tokens are told by their text.
+Every token has the list of its alternatives, which may be empty, and none has an id: tokens are identified by their
+text.
 
 https://platform.openai.com/docs/api-reference/chat/object
 """

@@ -1,4 +1,4 @@
-"""What both APIs ask of media that another protocol brought: data URLs as RFC 2397 has them, and a name.
+"""Requirements of both APIs on media of another protocol: data URLs as RFC 2397 has them, and a name.
 
 Base64 is never decoded nor copied more often than it takes to put another head before it.
 """
@@ -48,7 +48,7 @@ def fit_detail(c: Node, wire: Node, w: Writer) -> None:
 
 
 def read_bare(node: Node, key: str, r: Reader) -> Node:
-    """Base64 that stands where a URL ought to is a data URL, where its first bytes tell what it is."""
+    """Base64 that stands where a URL ought to is a data URL, where its first bytes determine its type."""
     url = node.get(key)
     if type(url) is str and url[:4] in _FIRST:
         kind = next((kind for magic, kind in _MAGIC.items() if url.startswith(magic)), None)
@@ -65,7 +65,7 @@ def write_bare(c: Node, key: str, w: Writer) -> None:
 
 
 def name_file(c: Node, wire: Node) -> None:
-    """Data want a file name: the title another protocol has for it."""
+    """Data require a file name: the title another protocol has for it."""
     if "file_data" in wire and "filename" not in wire and type(c.get("title")) is str:
         wire["filename"] = c["title"]
         c["title"] = Fated("approximated", "as the name of the file")

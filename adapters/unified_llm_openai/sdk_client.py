@@ -13,7 +13,7 @@ from unified_llm.client.upstreams.upstream import Upstream
 
 __all__ = ["upstream"]
 
-# Modules of the SDK to the provider whose dialect is spoken there.
+# Modules of the SDK to the provider whose dialect is used there.
 _PLATFORMS = {"openai.lib.azure": "azure", "openai.lib.bedrock": "bedrock"}
 
 

@@ -146,7 +146,7 @@ def _unasked(plan: Plan, facts: Facts, asked: Turn, results: list[Turn]) -> None
     elif asked.media:
         plan.pieces.append(Piece("text"))
     else:
-        plan.pieces.append(Piece("text", "(nothing was said)"))
+        plan.pieces.append(Piece("text", "(no text)"))
 
 
 def _planned(step: Step, facts: Facts, results: list[Turn], first: bool) -> Plan:
@@ -237,7 +237,7 @@ def _obey(asked: Directive, plan: Plan, facts: Facts, results: list[Turn]) -> No
         plan.delay = asked.number(0)
     elif name == "break":
         if asked.words[:1] != ("after",) or asked.words[2:] not in ((), ("quietly",)):
-            raise BadDirective("say [[break after N]] or [[break after N quietly]]")
+            raise BadDirective("use [[break after N]] or [[break after N quietly]]")
         plan.cut = asked.number(1), len(asked.words) == 3
     elif name == "error":
         _fault(asked, plan)
@@ -250,9 +250,9 @@ def _obey(asked: Directive, plan: Plan, facts: Facts, results: list[Turn]) -> No
 def _fault(asked: Directive, plan: Plan) -> None:
     status = asked.number(0)
     if not 400 <= status <= 599 or asked.words[1:2] not in ((), ("after",)):
-        raise BadDirective("say [[error STATUS]] or [[error STATUS after N]], with a status of 400 to 599")
+        raise BadDirective("use [[error STATUS]] or [[error STATUS after N]], with a status of 400 to 599")
     options = asked.options
-    message = str(options.get("message", f"echo was asked for an error {status}"))
+    message = str(options.get("message", f"the prompt requests an error {status}"))
     retry = str(options["retry-after"]) if "retry-after" in options else None
     code = str(options["code"]) if "code" in options else None
     plan.fault = (
@@ -266,7 +266,7 @@ def _calls(asked: Directive, facts: Facts) -> list[Piece]:
     offered = _offered(facts)
     word = asked.words[0] if asked.words else ""
     if facts.choice == "none" or not offered:
-        raise Refused("echo: a call was asked for, but no tool may be called")
+        raise Refused("echo: the prompt requests a call, but no tool may be called")
     if asked.name == "parallel":
         count = asked.number(0) if word else max(2, len(offered))
         chosen = [offered[n % len(offered)] for n in range(count)]

@@ -316,7 +316,7 @@ def _whole(value: Any, plan: Plan) -> Body:
     if plan.cut is not None:
         yield data[: len(data) // 2]
         if not plan.cut[1]:
-            raise Broken("echo was asked to break the connection")
+            raise Broken("the prompt requests a broken connection")
         return
     yield data
 
@@ -346,7 +346,7 @@ def _paced(frames: Iterator[bytes], plan: Plan) -> Body:
     for number, frame in enumerate(frames):
         if plan.cut is not None and number >= plan.cut[0]:
             if not plan.cut[1]:
-                raise Broken("echo was asked to break the connection")
+                raise Broken("the prompt requests a broken connection")
             return
         if plan.delay and number:
             yield plan.delay / 1000

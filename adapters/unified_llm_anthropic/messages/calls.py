@@ -130,8 +130,8 @@ cases.case(
     {
         "type": "mcp_tool_use",
         "id": string("call_id").required(None),
-        "name": string("name").required("", "the source does not say"),
-        "server_name": string("server_label").required("", "the source does not say"),
+        "name": string("name").required("", "no value in the source"),
+        "server_name": string("server_label").required("", "no value in the source"),
         "input": _INPUT,
         **CACHE,
     },
@@ -150,7 +150,7 @@ cases.case(
 cases.case(
     {
         "type": "mcp_tool_listing",
-        "mcp_server_name": string("server_label").required("", "the source does not say"),
+        "mcp_server_name": string("server_label").required("", "no value in the source"),
         "tools?": json("tools", list),
     },
     "mcp_list_tools",
@@ -217,7 +217,7 @@ blocks.cannot("image_generation_call file_search_call maps_call retrieval_call p
 blocks.cannot("file_search_result maps_result retrieval_result processing_result", "no such tool here")
 blocks.cannot("computer_call computer_call_output local_shell_call local_shell_call_output", "no call of that shape")
 blocks.cannot("apply_patch_call apply_patch_call_output", "no call of that shape")
-blocks.cannot("mcp_approval_request mcp_approval_response", "tools of MCP servers are called without asking")
+blocks.cannot("mcp_approval_request mcp_approval_response", "tools of MCP servers are called without approval")
 blocks.cannot("compaction_trigger configuration_update additional_tools", "settings cannot change in mid conversation")
 blocks.cannot("program program_output", "the code of programmatic calls is not shown")
 blocks.cannot("agent_message multi_agent_call multi_agent_call_output", "no agents here")

@@ -1,6 +1,6 @@
 """Citations of a text block: which place of which source the model quotes.
 
-Places in documents come in three units (characters, pages, blocks), told apart by their keys. A source on the web is
+Places in documents come in three units (characters, pages, blocks), distinguished by their keys. A source on the web is
 proved by `encrypted_index`, which is opaque and has to go back; a citation without proof of ours is not sent, but to a
 client, in an envelope in the same slot.
 
@@ -91,7 +91,7 @@ def _page(c: Node, w: Writer, x: Context) -> Node | None:
         # A citation is about its block: its place was the whole of it.
         for key in _PLACE:
             del made[key]
-            x.approximated(c, (key,), "told by the block")
+            x.approximated(c, (key,), "represented by the block")
     pieces = c.get("opaque") or []
     foreign = [piece for piece in pieces if not is_own(piece, w)]
     kept = ((c.get("extra") or {}).get(w.protocol) or {}).get("rest") or {}

@@ -198,7 +198,7 @@ def _text(c: Node, w: Writer, x: Context) -> Node | None:
 
 
 def _refusal(c: Node, w: Writer, x: Context) -> Node | None:
-    """Refusals are ordinary text here; that it was one is said by the stop reason of an answer."""
+    """Refusals are ordinary text here; the stop reason of an answer marks them."""
     if type(c.get("refusal")) is not str or not c["refusal"]:
         return None
     for key in ("type", "refusal"):

@@ -20,7 +20,7 @@ __all__ = ["DEMANDS"]
 _NO_SYSTEM: dict[str, Any] = {"system": "user"}
 _NO_PREFILL: dict[str, Any] = {"closes": "asked"}
 _NEITHER: dict[str, Any] = {**_NO_SYSTEM, **_NO_PREFILL}
-# Thinking that is off where a request says nothing of it.
+# Thinking that is off by default.
 _OFF: dict[str, Any] = {"reasoning_off": "unsaid"}
 
 DEMANDS = Rules(

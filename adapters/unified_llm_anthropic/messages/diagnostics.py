@@ -1,6 +1,6 @@
 """Why a prompt was not read from a cache: the diagnostics of a message and the canonical ones, which are OpenAI's.
 
-Of a diagnosis that the other side has no word for nothing is said: it stays with its protocol and is reported.
+A diagnosis without an equivalent on the other side stays with its protocol and is reported.
 
 https://platform.claude.com/docs/en/build-with-claude/cache-diagnostics
 """
@@ -39,7 +39,7 @@ def read_diagnostics(value: Any) -> Node:
 
 
 def write_diagnostics(value: Any) -> Node:
-    """The diagnostics of a message; raises `IllTyped` for what it cannot say, such as a hit."""
+    """The diagnostics of a message; raises `IllTyped` for what it cannot represent, such as a hit."""
     kind = value["type"]
     if (
         kind == "cache_miss"

@@ -1,8 +1,8 @@
 """Errors: bodies of failed requests, and errors inside a stream.
 
 `{"type": "error", "error": {type, message, details}, "request_id"}`. The wire has one word for every bad request; a
-prompt that is too long is told by its message, which clients of this surface look for before they compact. Words none
-knows are kept beside the canonical type.
+prompt that is too long is recognized by its message, which clients of this surface look for before they compact.
+Unknown words are kept beside the canonical type.
 
 https://docs.claude.com/en/api/errors
 """
@@ -145,7 +145,7 @@ def _write_http(error: Node, w: Writer) -> None:
 
 
 def _say(c: Node, x: Context, w: Writer) -> None:
-    """Say an error in the words of this protocol: its class by a type, a full context by its message too."""
+    """Write an error in this protocol: its class by a type, a full context by its message too."""
     error = c["error"] = {key: value for key, value in c["error"].items() if x.own or value is not None}
     said, native, message = error.pop("type", None), error.get("native_type"), error.get("message")
     kind = said or "other"
@@ -161,7 +161,7 @@ def _say(c: Node, x: Context, w: Writer) -> None:
     if kind == "context_overflow" and not x.own and type(message) is str:
         if not any(s in message.lower() for s in _OVERFLOW):
             error["message"] = f"{TOO_LONG}: {message}"
-            x.approximated(c, ("error", "message"), "said in the words clients look for")
+            x.approximated(c, ("error", "message"), "written as clients expect it")
     elif type(message) is not str and not x.own:
         error["message"] = ""
     _settle_http(c, error, x, w)
@@ -171,10 +171,10 @@ def _say(c: Node, x: Context, w: Writer) -> None:
 
 
 def _settle_http(c: Node, error: Node, x: Context, w: Writer) -> None:
-    """What HTTP says of an error; where its head is gone, in a stream, that is lost but for the status."""
+    """The HTTP part of an error; where its head is gone, in a stream, that is lost but for the status."""
     status, sent = error.pop("status", None), w.http.get("status")
     drawers = (error.get("extra") or {}).values()
     if status not in (None, sent) and not any("status_of" in drawer.get("form", ()) for drawer in drawers):
-        x.approximated(c, ("error", "status"), f"sent as HTTP {sent}" if sent else "told by the type")
+        x.approximated(c, ("error", "status"), f"sent as HTTP {sent}" if sent else "represented by the type")
     for key in () if w.context.get("in stream") else HINTS:
         error.pop(key, None)

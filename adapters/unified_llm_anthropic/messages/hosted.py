@@ -96,7 +96,7 @@ def is_hosted(c: Node, w: Writer | None) -> bool:
 
 
 def at_provider(c: Node, x: Context) -> Node:
-    """A shell of the provider's, which is said by the block."""
+    """A shell of the provider's, which the block represents."""
     if c.get("executor") == "provider":
         return c
     if "executor" in c:

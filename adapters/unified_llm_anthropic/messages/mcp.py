@@ -1,7 +1,7 @@
 """MCP servers: a list of their own on the wire, with a toolset among the tools; one tool each in the canonical model.
 
 Server and toolset are one canonical tool where they belong together one to one and stand in the same order, and two
-otherwise. Which tools a server offers is said by the toolset's configuration, or by the server's where it is old.
+otherwise. The tools that a server offers are in the toolset's configuration, or by the server's where it is old.
 
 https://docs.claude.com/en/docs/agents-and-tools/mcp-connector
 """
@@ -53,7 +53,7 @@ def write_server(c: Node, w: Writer) -> Node | None:
         w.context["toolset"] = _toolset(c, w)
         move_cache_out(c, w.context["toolset"], w)
     if c.get("require_approval") == "never":
-        c["require_approval"] = Fated("approximated", "no approval is asked for here")
+        c["require_approval"] = Fated("approximated", "this protocol has no approvals")
     return wire
 
 
@@ -101,7 +101,7 @@ _SAID = {"allowed_tools": ("configs",), "defer_loading": ("default_config", "def
 
 
 def _settings(rest: Node) -> Node | None:
-    """The canonical settings a toolset's configuration amounts to; None where it says more than that."""
+    """The canonical settings a toolset's configuration amounts to; None where it has more settings."""
     if rest.keys() == {"mcp_server_name"}:
         return {}
     default, configs = rest.get("default_config"), rest.get("configs")

@@ -2,7 +2,7 @@
 
 A wire message holds what the canonical model keeps as several items (text, thinking, calls, results): they share a
 turn, and what the message had beside them stays with the first. Writing gathers neighbors of one role into one
-message, results of calls first, because the API wants all of them in the message that follows the calls; a message
+message, results of calls first, because the API requires all of them in the message that follows the calls; a message
 that stood apart from its neighbor on the wire stays apart.
 
 https://docs.claude.com/en/api/messages
@@ -276,7 +276,7 @@ def _write_item(item: Node, w: Writer) -> list[Any]:
         if kind in _SEALED_THEMSELVES and out and is_sealed(out[0].get("signature", out[0].get("encrypted_content"))):
             w.travels(item)
         if not out and item.get("opaque"):
-            # Withheld as a whole; what the pieces are is said beside that the item is not there.
+            # Withheld as a whole; the pieces are reported beside the item.
             for index in range(len(item["opaque"])):
                 w.report(item, ("opaque", index), "parked" if w.vault is not None else "lost", "foreign")
         return out
@@ -300,7 +300,7 @@ def _write_split(item: Node, inline: tuple[str, tuple[str, ...]], w: Writer) -> 
     out = w.nodes(blocks, (call,))
     found = w.nodes(blocks, (result,)) if out else []
     for number, (node, keys, fate, detail, capability) in enumerate(w.raw[mark:], mark):
-        if node is call or node is result:  # it is told of the item
+        if node is call or node is result:  # it is reported for the item
             said = keys or ((next(iter(held)),) if node is result else ())
             w.raw[number] = (item, said, fate, detail, capability)
     if found:

@@ -28,7 +28,7 @@ _PARKED = Fated("parked", "kept in an envelope")
 
 
 def thinking_text(item: Node) -> str:
-    """The readable text of a reasoning item, as a thinking block says it."""
+    """The readable text of a reasoning item, as in a thinking block."""
     texts = [part.get("text") for key in ("summary", "content") for part in item.get(key) or ()]
     return "\n\n".join(text for text in texts if type(text) is str and text)
 

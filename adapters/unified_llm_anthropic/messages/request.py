@@ -97,7 +97,7 @@ def write_count_request(c: Node, w: Writer) -> Node:
 
 
 def _write_prompt(c: Node, w: Writer) -> Node:
-    """Tools, system text, messages, in the order the cache knows them."""
+    """Tools, system text, messages, in the order of the cache."""
     own_born(w)
     wire: Node = {}
     only_allowed(c, w)
@@ -179,7 +179,8 @@ def _write_limit(c: Node, wire: Node, w: Writer) -> None:
 def _settle_sampling(c: Node, wire: Node, model: ModelProfile) -> None:
     """Sampling as the API takes it: a temperature up to 1, not together with top_p, none of it beside thinking.
 
-    Thinking wins over sampling. https://docs.claude.com/en/docs/build-with-claude/extended-thinking#feature-compatibility
+    Thinking wins over sampling.
+    https://docs.claude.com/en/docs/build-with-claude/extended-thinking#feature-compatibility
     """
     for key in _SAMPLING:
         if c.get(key) is None:

@@ -1,6 +1,6 @@
 """Answers of Messages: one message whose blocks are the items of the output.
 
-Why it ended is read to one canonical finish and written from it; where the source did not say it in such words, it is
+Why it ended is read to one canonical finish and written from it; where the source has no such word, it is
 computed, and open calls win over a plain stop. A failed response has no form of its own here: it is the error body a
 failed request gets.
 
@@ -56,7 +56,7 @@ def read_response(w: Node, r: Reader) -> Node:
 
 
 def read_message(w: Node, r: Reader) -> Node:
-    """What a message says beside its content; pops what it understands."""
+    """The fields of a message beside its content; pops the known ones."""
     node: Node = {}
     r.form(node, "own", True)
     for key, value in (("type", "message"), ("role", "assistant")):
@@ -150,7 +150,7 @@ def answered(output: list[Node], w: Writer) -> list[Node]:
     return out
 
 
-_NOT_SAID = "an answer holds what the assistant says"
+_NOT_SAID = "an answer holds messages of the assistant only"
 
 
 def _settle_call(c: Node, w: Writer) -> Node:
@@ -211,7 +211,7 @@ def write_head(c: Node, content: list[Any], output: list[Node], w: Writer) -> No
     elif not own:
         c.pop("usage", None)
         wire["usage"] = {"input_tokens": 0, "output_tokens": 0}
-        w.added(wire, "usage", "the source does not say")
+        w.added(wire, "usage", "no value in the source")
     if tier is not ...:
         if type(wire.get("usage")) is dict and (own or tier in SERVED_TIER.writes or tier in ("priority", "batch")):
             if tier is not None or own:
@@ -238,7 +238,7 @@ NULLABLE_COUNTS = (
     "server_tool_use",
     "service_tier",
 )
-"""What is null in a message that does not say it, and in its usage: clients' types have these keys in every message.
+"""The fields that are null by default in a message, and in its usage: clients' types have these keys in every message.
 
 https://docs.claude.com/en/api/messages
 """
@@ -254,7 +254,7 @@ def _add_missing(head: Node, w: Writer) -> None:
 
 
 def _consume_status(c: Node) -> None:
-    """What the stop reason says already."""
+    """The part that the stop reason represents."""
     if c.get("object") == "response":
         c["object"] = Fated("approximated", "sent as type 'message'")
     if c.get("status") in ("completed", "incomplete", "in_progress", "requires_action", "idle"):
@@ -271,7 +271,7 @@ _RESULTS = frozenset(f"{kind}_output" for kind in _CLIENT_CALLS)
 
 
 def finish_of(c: Node, output: list[Node]) -> Node:
-    """The finish of a response: as said, else as status and output tell."""
+    """The finish of a response: as given, else from status and output."""
     said = c.get("finish")
     reason = said.get("reason") if type(said) is dict else None
     done = {item.get("call_id") for item in output if str(item.get("type")).endswith("_output")}
@@ -314,7 +314,7 @@ def write_finish(c: Node, wire: Node, output: list[Node], w: Writer) -> None:
         return
     unsaid = c.get("status") == "incomplete" and not c.get("incomplete_details")
     if not own and finish is None and (c.get("status") is None or unsaid):
-        w.added(wire, "stop_reason", "the source does not say" + (" why" if unsaid else ""))
+        w.added(wire, "stop_reason", "no value in the source" + (" why" if unsaid else ""))
     reason, native, detail = said.get("reason"), said.get("native"), said.get("detail")
     word = FINISH.write(reason)
     if own and type(native) is str and FINISH.reads.get(native, "other") == reason:
@@ -338,7 +338,7 @@ def write_finish(c: Node, wire: Node, output: list[Node], w: Writer) -> None:
 
 
 def finish_keys() -> tuple[str, ...]:
-    """The keys of a message that say why it ended, as a message_delta repeats them."""
+    """The keys of a message with the reason of its end, as a message_delta repeats them."""
     return ("stop_reason", "stop_sequence", "stop_details")
 
 
@@ -365,7 +365,7 @@ def _write_failure(c: Node, w: Writer) -> Any:
 
 
 count = Shape(
-    {"input_tokens": integer("input_tokens").required(0, "the source does not say")},
+    {"input_tokens": integer("input_tokens").required(0, "no value in the source")},
     name=f"{PROTOCOL} count",
     node="usage",
 )

@@ -177,7 +177,7 @@ def _id(each: Any, type_: str) -> Any:
     return each["file_id"]
 
 
-_ALL = "a result says all of this"
+_ALL = "contained in the result"
 _printed = {
     "stderr?": string("stderr").required("", _ALL),
     "return_code?": integer("return_code").required(0, _ALL),
@@ -211,7 +211,7 @@ def _completed(c: Node, w: Writer) -> Node:
             made["stderr" if bad else "stdout"] = printed
     said_by(c, "return_code")
     if c.get("status") in ("completed", "failed"):
-        c["status"] = Fated("approximated", "said by return_code")
+        c["status"] = Fated("approximated", "represented by return_code")
     return made if not bad else {"return_code": 1, **made}
 
 

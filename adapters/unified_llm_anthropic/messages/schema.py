@@ -1,7 +1,7 @@
 """What Messages accepts of schemas and of names.
 
 Tools take any schema of an object whose properties have plain names. Output formats and strict tools take a subset in
-which every object is closed; what is not in it is told to the model in words, as the official SDK does it.
+which every object is closed; the rest is described to the model in text, as the official SDK does it.
 
 https://docs.claude.com/en/docs/build-with-claude/structured-outputs
 """

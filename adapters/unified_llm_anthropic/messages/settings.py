@@ -118,7 +118,7 @@ def _write_tool_choice(c: Node, wire: Node, w: Writer) -> None:
     if type(parallel) is bool:
         if out is None and choice is None:
             out = {"type": "auto"}
-            w.added(out, "type", "needed to say whether calls may be parallel")
+            w.added(out, "type", "required beside the setting of parallel calls")
         if out is not None and out["type"] != "none":
             out["disable_parallel_tool_use"] = not c.pop("parallel_tool_calls")
     if out is not None:

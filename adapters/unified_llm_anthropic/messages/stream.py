@@ -2,7 +2,7 @@
 
 A block is an item, or a part of the open message where it is text; text blocks in a row are one message. Pieces of
 text, thinking and arguments become deltas; what has no canonical event (ping, the signature, the input of hosted calls)
-is a frame, kept for this protocol, and what it says is in the finished item. The end is told by two frames,
+is a frame, kept for this protocol, and its content is in the finished item. The end consists of two frames,
 `message_delta` and `message_stop`: the first is held until the second, so that both are one terminal event. Usage in it
 is cumulative, and zero or null never lowers what was counted before.
 
@@ -61,7 +61,7 @@ class MessagesReader(BlockReader):
         elif kind in _HANDLERS and type(data) is dict:
             return self._named(event, data, _HANDLERS[kind](self, data, event))
         if kind == "ping":
-            # It says that the line is open, and that alone.
+            # It only keeps the connection open.
             data = {key: data[key] for key in data if key != "type"} or None
         return [*self._flush(), self._frame(event, data)]
 
@@ -77,7 +77,7 @@ class MessagesReader(BlockReader):
         return ReadMore(like, ("data", "delta", key), block.buffer.append, very="index")
 
     def _named(self, event: Event, data: Node, found: list[Event] | None) -> list[Event]:
-        """Note how a frame was named when it was not named after its data; what could not be read is told whole."""
+        """Note how a frame was named when it was not named after its data; an unreadable one is reported whole."""
         if found is None:
             return [*self._flush(), self._frame(event, data)]
         if event["event"] != data.get("type"):
@@ -105,7 +105,7 @@ class MessagesReader(BlockReader):
     def _start(self, data: Node, event: Event) -> list[Event] | None:
         message = data.get("message")
         if self.state != "idle" or type(message) is not dict:
-            # A second message, spliced in: the blocks that are open end here, its own go on, and what it says of itself
+            # A second message, spliced in: the blocks that are open end here, its own go on, and its own fields
             # counts from here, but for its id, which is that of the first.
             if self.state == "open" and type(message) is dict:
                 told = {key: value for key, value in message.items() if key != "id" or "id" not in self.message}
@@ -160,7 +160,7 @@ class MessagesReader(BlockReader):
         self.sources.update({(key,): self.r.here(key) for key in data if key not in ("type", "delta", "usage")})
         if type(usage) is dict:
             counted = dict(merged.get("usage") or {}) if type(merged.get("usage")) is dict else {}
-            # An input side of nothing but zeros says nothing; one that was counted anew (after compaction) counts.
+            # An input side of zeros only carries no information; one that was counted anew (after compaction) counts.
             silent = not any(usage.get(key) for key in _INPUT_SIDE)
             kept = _INPUT_SIDE if silent else ()
             told = {key: value for key, value in usage.items() if value is not None}
@@ -217,7 +217,7 @@ class MessagesReader(BlockReader):
     # ---- blocks ------------------------------------------------------------------------------------------------
 
     def _close_blocks(self) -> list[Event]:
-        """End what is open, though no frame says so."""
+        """End what is open, without a frame for it."""
         out: list[Event] = []
         for block in self.open.values():
             out += [self._synthetic(each) for each in self._finish(block)]
@@ -233,7 +233,7 @@ class MessagesReader(BlockReader):
         self.started = index + 1
         carried = carried_by(wire, self.r)
         if carried is not None:
-            # Its item may be whole already: then the end of the stream tells it with that item.
+            # Its item may be whole already: then the end of the stream reports it with that item.
             self.carried.append(carried)
             join_carried(self.items, [carried], self.r)
             return [*self._flush(), self._frame(event)]
@@ -335,7 +335,7 @@ def _is_synthetic(event: Event, protocol: str) -> bool:
 
 
 def _shape(pending: Event, message: Node) -> Node | None:
-    """Which keys a message_delta holds, when all it says is what the merged message says; else None."""
+    """Which keys a message_delta holds, when it has only fields of the merged message; else None."""
     data = pending["data"]
     delta, usage = data["delta"], data.get("usage")
     if any(message.get(key, ...) != value or type(message[key]) is not type(value) for key, value in delta.items()):

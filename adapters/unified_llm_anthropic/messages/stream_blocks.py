@@ -68,7 +68,7 @@ class BlockReader:
         # The last frame if it was a plain delta, and its block (`read_more`).
         self.last: tuple[Block, Node] | None = None
         self.carried: list[Node] = []
-        # Where the message and its usage were said, piece by piece.
+        # The places of the message and its usage, piece by piece.
         self.sources: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         self.counted: dict[tuple[Any, ...], tuple[Any, ...]] = {}
 
@@ -140,7 +140,7 @@ class BlockReader:
             if item.get("type") in _NAMED:
                 item["status"] = "in_progress"
             return out
-        # It came whole; the frame that ends it says nothing more.
+        # It came whole; the frame that ends it adds nothing.
         del self.open[block.index]
         if self.carried:
             join_carried([item], self.carried, self.r)
@@ -152,7 +152,7 @@ class BlockReader:
         return self.r.nodes(blocks, (wire,))[0]
 
     def _delta(self, block: Block, delta: Node) -> list[Event] | None:
-        """The events of a delta that its block calls for: none of one that its end tells; None for any other delta."""
+        """The events of a delta of its block: none where the end has it; None for any other delta."""
         kind = delta.get("type")
         if kind == "text_delta" and block.kind == "text":
             text = delta.get("text")

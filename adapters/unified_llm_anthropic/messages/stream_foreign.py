@@ -43,7 +43,7 @@ _UNHEARD = {
 }
 
 
-# What an opening message says of the answer.
+# The fields of the answer in an opening message.
 _KNOWN_FIRST = ("id", "model", "service_tier", "usage")
 
 
@@ -162,7 +162,7 @@ class ForeignWriter(FrameWriter):
     def _open_call(self, item: Node, at: int) -> list[Event]:
         if at in self.places or not (item.get("call_id") and item.get("name")):
             return []
-        # What has no place in it is told when the item is whole.
+        # The rest is reported when the item is whole.
         mark = len(self.w.raw)
         block = self.w.node(blocks, {**item, "arguments": ""})
         del self.w.raw[mark:]
@@ -290,7 +290,7 @@ class ForeignWriter(FrameWriter):
         return out + (self._block(carrier, ("carrier", at)) if carrier is not None else [])
 
     def _left_with(self, item: Node) -> Any:
-        """What this protocol keeps with an item, which the start of its block tells."""
+        """The fields this protocol keeps with an item, in the start of its block."""
         return ((item.get("extra") or {}).get(self.w.protocol) or {}).get("rest")
 
     def _whole(self, item: Node) -> list[Event]:

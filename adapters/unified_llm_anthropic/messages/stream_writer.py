@@ -35,13 +35,13 @@ class MessagesWriter(ForeignWriter):
 
     def feed(self, event: Event) -> list[Event]:
         out = self._feed(event)
-        # A delta that stands in a frame as it is: the next one is told in the same way.
+        # A delta that stands in a frame as it is: the next one is written in the same way.
         plain = len(out) == 1 and event["type"] in _PIECES and self._is_plain(event.get("extra") or {})
         self.last = out[0]["data"] if plain else None
         return out
 
     def _is_plain(self, extra: Node) -> bool:
-        """Whether neither this protocol nor another keeps anything with an event that is told each time."""
+        """Whether no protocol keeps anything with an event that is reported each time."""
         return self.w.protocol not in extra and not any("rest" in drawer for drawer in extra.values())
 
     def write_more(self) -> WriteMore | None:

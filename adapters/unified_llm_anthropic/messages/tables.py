@@ -136,7 +136,7 @@ FINISH = Bimap(
         "pause_turn": "pause",
     },
     reading={"compaction": "pause"},
-    # No wire word says "broken off": the one for a refusal is what clients do not take for success.
+    # No wire word means "broken off": the one for a refusal is what clients do not take for success.
     writing={
         "safety": "refusal",
         "recitation": "refusal",
@@ -147,7 +147,7 @@ FINISH = Bimap(
     },
 )
 
-# The versions of code that may call tools; the last is what we ask for.
+# The versions of code that may call tools; the last is the one requested here.
 PROGRAMS = ("code_execution_20250825", "code_execution_20260521", "code_execution_20260120")
 FORMS = {"type": ("absent",), "role": ("user", "assistant", "system"), "signature": ("", "absent")}
 """The words of markers of form (`Adapter.forms`)."""

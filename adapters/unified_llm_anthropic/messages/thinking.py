@@ -5,7 +5,8 @@ another protocol is written in the form that the target's model takes. A forced 
 depends on it), a budget that the client names over its limit of the answer. Nothing of this touches a request that was
 read from this protocol.
 
-https://docs.claude.com/en/docs/build-with-claude/extended-thinking https://docs.claude.com/en/docs/build-with-claude/effort
+https://docs.claude.com/en/docs/build-with-claude/extended-thinking
+https://docs.claude.com/en/docs/build-with-claude/effort
 """
 
 from __future__ import annotations
@@ -229,7 +230,7 @@ def _write_budget(budget: int | None, own: Node, wire: Node, c: Node, facts: Rea
     else:
         own["budget_tokens"] = Fated("approximated", f"sent as {wanted}")
     if type(effort) is str:
-        own["effort"] = Fated("approximated", "the budget says it")
+        own["effort"] = Fated("approximated", "represented by the budget")
 
 
 def _asked(w: Writer) -> str:
@@ -252,7 +253,7 @@ def _write_display(own: Node, wire: Node, facts: ReasoningProfile, w: Writer) ->
     if "thinking" not in wire:
         if display == facts.display or not (facts.adaptive and facts.default == "on"):
             for key in said if display == "omitted" else ():
-                own[key] = Fated("approximated", "no thoughts are shown unless asked for")
+                own[key] = Fated("approximated", "reasoning is returned only on request")
             return
         wire["thinking"] = {"type": "adaptive"}
         w.added(wire["thinking"], "type", "what is shown stands beside it")

@@ -1,9 +1,9 @@
 """Tools: functions, and the versioned types of what Anthropic defines, under the names two vendors share.
 
-The date in a type string (`web_search_20250305`) says how a tool behaves here and nothing elsewhere: it is a spelling,
-and written where the source names none is the oldest that every model still takes. Tools that no other API has (memory,
-text editor, toolsets, advisor) and unknown versions are kept whole. MCP servers stand beside the tools on the wire and
-among them in the canonical model (see mcp.py).
+The date in a type string (`web_search_20250305`) selects the behavior of a tool here and has no meaning elsewhere: it
+is a spelling, and written where the source names none is the oldest that every model still takes. Tools that no other
+API has (memory, text editor, toolsets, advisor) and unknown versions are kept whole. MCP servers stand beside the tools
+on the wire and among them in the canonical model (see mcp.py).
 
 https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview
 """
@@ -190,5 +190,5 @@ declare(
     },
 )
 tools.cannot("namespace", "tools are not grouped")
-tools.cannot("programmatic_tool_calling", "each tool says by allowed_callers who may call it")
+tools.cannot("programmatic_tool_calling", "each tool has allowed_callers")
 tools.cannot("maps file_search retrieval image_generation local_shell apply_patch", "no such tool here")

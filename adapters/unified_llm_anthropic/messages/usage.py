@@ -22,7 +22,7 @@ __all__ = ["read_usage", "write_usage"]
 
 Node = dict[str, Any]
 
-UNSAID = "the source does not say"
+UNSAID = "no value in the source"
 counts = Shape(
     {
         "input_tokens?": integer("input_tokens").required(0, UNSAID),

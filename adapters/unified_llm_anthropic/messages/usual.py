@@ -206,7 +206,7 @@ def write_usual(items: list[Node], arguments: list[Node | None], start: int, out
 
 
 def _bare(item: Node, w: Writer) -> int:
-    """How many keys an item has beside its turn and what is kept with it that says nothing."""
+    """How many keys an item has beside its turn and the data kept with it without information."""
     return len(item) - ("turn" in item) - ("extra" in item and w.is_silent(item["extra"]))
 
 
@@ -219,7 +219,7 @@ def _opened(message: Node) -> list[Node]:
 
 
 def _write_texts(parts: list[Node]) -> list[Node] | None:
-    """The blocks of parts that are plain texts, and say something: there is a law against empty ones."""
+    """The blocks of parts that are plain texts and not empty: there is a law against empty ones."""
     out = []
     for part in parts:
         text = part.get("text")

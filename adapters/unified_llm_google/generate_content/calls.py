@@ -1,7 +1,7 @@
 """Calls and results: functions the client runs, code and tools the provider runs.
 
 A call without an id gets one made from its place, dropped when it comes back. A result names its function: a name
-it lacks is that of the call it answers, which is told. A result is an object; text travels as `{"output": text}`, a
+it lacks is that of the call it answers, which is reported. A result is an object; text travels as `{"output": text}`, a
 failure as `{"error": text}`.
 
 https://ai.google.dev/gemini-api/docs/function-calling https://ai.google.dev/gemini-api/docs/tool-combination
@@ -28,7 +28,7 @@ __all__ = ["NAMED", "names_of", "place", "read_id", "sealed_part", "write_id"]
 Node = dict[str, Any]
 
 NAMED = ("copied from the tool call", "tools.function")
-"""What is told of a result that was given the name of its call."""
+"""The detail for a result that was given the name of its call."""
 
 
 def place(r: Reader, node: Node, key: str, *wire: str) -> None:
@@ -272,7 +272,7 @@ def _result(text: str, c: Node, w: Writer, media: bool) -> Node | None:
     marker = w.form(c, "response")
     failed = c.get("is_error")
     if failed is False:
-        c["is_error"] = Fated("approximated", "said by the key of the result")
+        c["is_error"] = Fated("approximated", "represented by the key of the result")
     elif failed is not None:
         del c["is_error"]
     if text == "" and marker in ("absent", "empty") and not failed:

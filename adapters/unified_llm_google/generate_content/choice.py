@@ -86,7 +86,7 @@ def _read_choice(calling: Node, c: Node, r: Reader) -> Any:
 
 
 def write_tool_config(c: Node, w: Writer) -> Node:
-    """The `toolConfig` of a request, {} when there is nothing to say."""
+    """The `toolConfig` of a request, {} when it is empty."""
     config: Node = {}
     calling = _write_choice(c, w)
     if calling:

@@ -1,7 +1,7 @@
-"""What a chunk says of its source beside URI and title: the metadata of a file, the reviews of a place.
+"""The fields of a chunk about its source beside URI and title: the metadata of a file, the reviews of a place.
 
 Metadata are a list of typed pairs here and an object in the canonical model; of a review the canonical model has id,
-title and URL. What else a review says stays with its chunk.
+title and URL. Other fields of a review stay with its chunk.
 
 https://ai.google.dev/api/generate-content#GroundingChunk https://ai.google.dev/gemini-api/docs/file-search
 """

@@ -1,7 +1,7 @@
 """What is too much for one request: functions beside JSON output or tools of the provider, more than five stop texts.
 
-Functions stay, because nothing can stand in for them; what may not stand beside them is left out and told. Which models
-refuse is data. https://ai.google.dev/gemini-api/docs/tool-combination
+Functions stay, because nothing can stand in for them; what may not stand beside them is left out and reported. Which
+models refuse is data. https://ai.google.dev/gemini-api/docs/tool-combination
 """
 
 from __future__ import annotations

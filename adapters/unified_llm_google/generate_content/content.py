@@ -1,6 +1,6 @@
 """Contents: `{role, parts}` to items and back.
 
-A part has one data field, which says what it is, and modifiers beside it. Text and media are parts of a message; a
+A part has one data field, which determines its type, and modifiers beside it. Text and media are parts of a message; a
 thought is a part of a reasoning item; calls and results are items of their own. Their order is kept: what came in one
 content shares a turn, no part is merged, moved or dropped, and what another protocol kept apart is joined only where
 this API demands it.
@@ -280,7 +280,7 @@ def _with_modifiers(c: Node, wire: Node, w: Writer) -> Node:
 
 
 def write_parts(nodes: Any, w: Writer) -> list[Any]:
-    """The wire parts of content parts; a text that says nothing makes none."""
+    """The wire parts of content parts; an empty text makes none."""
     written = w.nodes(parts, nodes)
     return [part for part in written if part != []] if [] in written else written
 

@@ -1,7 +1,7 @@
-"""Why a candidate ended: `finishReason`, a blocked prompt, and what a status means where no reason was said.
+"""Why a candidate ended: `finishReason`, a blocked prompt, and the meaning of a status without a reason.
 
 Function calls end with STOP here, which is read with the calls as what it means; a refusal in words is plain text, so
-that only the end can say what it is.
+that only the end determines what it is.
 
 https://ai.google.dev/api/generate-content#FinishReason
 """
@@ -101,7 +101,7 @@ def write_finish(c: Node, wire: Node, w: Writer) -> None:
             wire["finishReason"] = "OTHER"
         elif w.form(c, "end") != "absent":
             wire["finishReason"] = w.context.get("ended", "STOP")
-            w.added(wire, "finishReason", "the end of an answer that does not say why it ended")
+            w.added(wire, "finishReason", "no finish reason in the source")
         return
     finish = take(c, "finish")
     reason, native = finish.get("reason"), finish.get("native")
@@ -127,7 +127,7 @@ _INCOMPLETE = {"max_output_tokens": "MAX_TOKENS", "content_filter": "SAFETY"}
 
 
 def _from_status(c: Node) -> str | None:
-    """The word a status stands for, popped; None for one that has not ended, or says nothing known."""
+    """The word a status stands for, popped; None for one that has not ended, or is unknown."""
     status = c.get("status")
     if status in _STATUS:
         c["status"] = Fated("approximated", "represented by finishReason")

@@ -1,7 +1,7 @@
 """Errors: `google.rpc.Status`, alone, in a list of one, or inside a stream.
 
-The canonical type is drawn from status word and details; the word is kept where it says more. A retry delay in the
-details is seconds, and comes back as the same detail.
+The canonical type is drawn from status word and details; the word is kept where it is more specific. A retry delay in
+the details is seconds, and comes back as the same detail.
 
 https://google.aip.dev/193 https://ai.google.dev/gemini-api/docs/troubleshooting
 """
@@ -33,7 +33,7 @@ __all__ = ["read_error", "read_error_node", "write_error", "write_error_body"]
 Node = dict[str, Any]
 
 _INFO = "type.googleapis.com/google.rpc.ErrorInfo"
-# Reasons and words of the message that say more than the status.
+# Reasons and words of the message that are more specific than the status.
 _REASONS = {"API_KEY_INVALID": "authentication", "API_KEY_EXPIRED": "authentication"}
 
 
@@ -182,7 +182,7 @@ def _write_fields(c: Node, w: Writer, kind: str) -> Node:
     settle_status(c, w)
     if kind == "context_overflow" and not own and not is_overflow(c.get("message")):
         wire["message"] = f"{OVERFLOW}: {c.get('message') or ''}"
-        c["message"] = Fated("approximated", "said in the words clients look for")
+        c["message"] = Fated("approximated", "written as clients expect it")
     elif "message" in c or w.form(c, "message") != "absent":
         wire["message"] = c.pop("message", None) or ""
     details = c.pop("details", None)

@@ -1,7 +1,7 @@
 """Files with resumable uploads, and cached contents.
 
 A file has a name and a URI. The URI is on the provider's own host wherever the file is kept, because that is how
-clients tell it from a URL that anybody can read.
+clients distinguish it from a public URL.
 
 https://ai.google.dev/api/files https://ai.google.dev/api/caching
 https://developers.google.com/photos/library/guides/resumable-uploads
@@ -70,7 +70,7 @@ def write_list(files: list[Node], following: str | None) -> Node:
 
 
 def write_deleted(file: Node) -> Node:
-    """Nothing is said of what was deleted."""
+    """The body is empty after a deletion."""
     return {}
 
 

@@ -1,8 +1,9 @@
-"""`responseFormat`: what comes out, an entry for each kind of output, in place of the older fields that say the same.
+"""`responseFormat`: what comes out, an entry for each kind of output, in place of the older fields with the same
+meaning.
 
-An entry describes a text (media type, schema), images or audio; that there is one asks for the kind. Its words are
+An entry describes a text (media type, schema), images or audio; its presence requests the kind. Its words are
 those of the API's enums or the plain ones that they stand for: which, is a marker. What stands beside an older field
-of the same meaning, or is put in a way this file does not know, stays as it is, whole. It is written where it was
+of the same meaning, or has a form that is unknown here, stays as it is, whole. It is written where it was
 read: other requests are written with the older fields, which every model takes.
 
 https://ai.google.dev/api/generate-content#generationconfig
@@ -67,7 +68,7 @@ def _enum(word: Any) -> Any:
 
 
 def read_formats(config: Node, c: Node, r: Reader, place: Callable[..., None]) -> None:
-    """Read all entries or none; the modalities are their kinds, where no older field says them."""
+    """Read all entries or none; the modalities are their kinds, where no older field has them."""
     entries = config.get(KEY)
     if type(entries) is not list or not entries or not all(type(each) is dict and len(each) == 1 for each in entries):
         return
@@ -86,7 +87,7 @@ def read_formats(config: Node, c: Node, r: Reader, place: Callable[..., None]) -
         return
     bare = any(not each for each in inner)
     if "modalities" in c:
-        # What only its kind says has nowhere else to be told from.
+        # A value in its kind alone has no other place.
         if bare or "video" in kinds or kinds != [kind for kind in _KINDS if kind in kinds]:
             return
         r.form(c, "modalities", "field")
@@ -150,7 +151,7 @@ def _read_audio(own: Node, c: Node, r: Reader, place: Callable[..., None], path:
 
 
 def _read_video(own: Node, c: Node, r: Reader, place: Callable[..., None], path: Place) -> None:
-    """Only that video is asked for has a canonical word."""
+    """Only the request for video itself has a canonical word."""
 
 
 _READERS = {"text": _read_text, "image": _read_image, "audio": _read_audio, "video": _read_video}
@@ -160,7 +161,7 @@ _READERS = {"text": _read_text, "image": _read_image, "audio": _read_audio, "vid
 
 
 def write_formats(c: Node, config: Node, w: Writer) -> None:
-    """Write the entries, in a request that came with them; what they say is consumed."""
+    """Write the entries, in a request that came with them; their content is consumed."""
     marker = w.form(c, FORM)
     if marker is None:
         return

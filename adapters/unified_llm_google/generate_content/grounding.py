@@ -2,7 +2,7 @@
 
 A support ties a span of one part's text to chunks; each pair is one annotation. Spans count UTF-8 bytes here and
 characters there. Which support and which chunk an annotation came from is a marker, so that shared chunks stay
-shared. What the metadata say of searches are items of their own behind the message; what has no home stays where it
+shared. The searches in the metadata are items of their own behind the message; what has no home stays where it
 was.
 
 https://ai.google.dev/api/generate-content#GroundingMetadata

@@ -30,7 +30,7 @@ _FAMILY = f"{PROTOCOL} contents"
 _OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output"))
 _MODEL = frozenset(("model", "assistant", "MODEL"))
 _ROLES = frozenset(("user", "function", "USER", "FUNCTION")) | _MODEL
-"""What is taken for a role; some say them in capitals, as the publishers' documentation does."""
+"""The spellings of roles; some are in capitals, as the publishers' documentation does."""
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ def _read_content(wire: Node, number: int, before: bool | None, r: Reader) -> li
 
 
 def _mark_role(first: Node, items: list[Node], role: str | None, given: bool, r: Reader) -> None:
-    """A role other than what the parts say: a marker for the known ones; an unknown one is the message's own."""
+    """A role other than that of the parts: a marker for the known ones; an unknown one is the message's own."""
     if role is None:
         r.form(first, "role", "null" if given else "absent")
     elif role in _ROLES:
@@ -269,7 +269,7 @@ def _write_content(group: list[Node], w: Writer) -> Node | None:
 
 
 def _plain(item: Node, w: Writer) -> Node:
-    """An item whose role this API has no word for speaks as the user, which is told."""
+    """An item whose role this API lacks is sent as the user's, and reported."""
     role = item.get("role")
     if item.get("type") == "message" and role not in ("user", "assistant") and w.form(item, "role") != "own":
         w.report(item, ("role",), "approximated", "as the user")

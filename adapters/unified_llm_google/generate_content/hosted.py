@@ -1,7 +1,7 @@
 """Tools that the provider runs: code, and what it shows of its searches.
 
 Code and its result are parts of their own. Other tools show themselves as `toolCall` and `toolResponse` where a
-request asks for it; those are signed, and only the provider's own are taken back.
+request requires it; those are signed, and only the provider's own are taken back.
 
 https://ai.google.dev/gemini-api/docs/code-execution https://ai.google.dev/gemini-api/docs/tool-combination
 """
@@ -63,7 +63,7 @@ def write_code(c: Node, w: Writer) -> Node:
     if text is not None:
         result: Node = {"outcome": "OUTCOME_FAILED" if bad else "OUTCOME_OK", "output": text}
         if c.get("status") in ("completed", "failed"):
-            c["status"] = Fated("approximated", "said by the outcome")
+            c["status"] = Fated("approximated", "represented by the outcome")
         if call_id is not None and "id" in own:
             result["id"] = call_id
         w.context["after"] = {"codeExecutionResult": result}
@@ -117,13 +117,13 @@ def write_code_result(c: Node, w: Writer) -> Node:
 
 
 def _write_error(error: Node, own: Node) -> None:
-    """Why the code was not run: the outcome says that it was not, and the output why, as far as text can."""
+    """The reason why the code was not run: the outcome marks the failure, the output contains the reason as text."""
     said = [error[key] for key in ("message", "code") if type(error.get(key)) is str]
     if said and not own.get("output"):
         own["output"] = said[0]
     for key in ("message", "code"):
         if key in error:
-            error[key] = Fated("approximated", "said by the outcome and its output")
+            error[key] = Fated("approximated", "represented by the outcome and its output")
 
 
 # ---- images ---------------------------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ def read_search(w: Node, r: Reader) -> Node:
 def _read_enterprise(w: Node, r: Reader) -> Node:
     tool: Node = read_search(w, r)
     tool["search_content_types"] = ["enterprise"]
-    # Its key says both what it is and where it looks.
+    # Its key determines its type and its source.
     r.place(tool, ("type",), ())
     r.place(tool, ("search_content_types",), ())
     return tool
@@ -117,7 +117,7 @@ def read_maps(w: Node, r: Reader) -> Node:
 
 
 def _write_maps(c: Node, w: Writer) -> Node:
-    """Where to look is said once for all tools, in `toolConfig.retrievalConfig`."""
+    """The location is set once for all tools, in `toolConfig.retrievalConfig`."""
     if "place" not in w.context:
         point = {key: c.pop(key) for key in ("latitude", "longitude") if key in c}
         w.context["place"] = {"latLng": point} if point else {}

@@ -1,7 +1,7 @@
-"""A lone object where the API wants a list: it takes it for a list of one, and clients send it (curl, R).
+"""A lone object where the API expects a list: it takes it for a list of one, and clients send it (curl, R).
 
-Reading puts the brackets where they belong and notes where (a marker of form), so that pairs know lists alone; writing
-takes them off again, where there is still one.
+Reading puts the brackets where they belong and notes where (a marker of form), so that pairs handle lists alone;
+writing takes them off again, where there is still one.
 
 https://protobuf.dev/programming-guides/json/
 """

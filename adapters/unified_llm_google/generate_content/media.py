@@ -1,6 +1,6 @@
 """Media parts: `inlineData` (base64) and `fileData` (a URI), to images, audio, video and documents by media type.
 
-Base64 is carried as the string it is, inside a data URL where the canonical part wants a URL. A URI anybody can read
+Base64 is carried as the string it is, inside a data URL where the canonical part requires a URL. A public URI
 is a URL; one only this provider can read (its file store, its cloud storage) is a handle and stays `file_uri`.
 
 https://ai.google.dev/gemini-api/docs/file-input-methods https://ai.google.dev/api/caching#Part
@@ -35,10 +35,10 @@ _ALIASES = {"audio/mpeg": "audio/mp3", "audio/x-wav": "audio/wav"}
 _STARTS = {"UklGR": "audio/wav", "SUQz": "audio/mp3", "ZkxhQ": "audio/flac", "T2dnU": "audio/ogg"}
 _STARTS |= dict.fromkeys([f"//{char}" for char in "IJKLMNOPopqrstuv"], "audio/mp3")
 _STARTS |= dict.fromkeys([f"//{char}" for char in "EFGHklmn"], "audio/aac")
-# How other media begin; a RIFF says what it holds after its length.
+# How other media begin; the format of a RIFF follows its length.
 _BEGINNINGS = {"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "JVBERi": "application/pdf"}
 _RIFFS = {"RUJQ": "image/webp", "QVZF": "audio/wav"}
-# What a file name says about its type, where nothing else does.
+# The type by file name, where nothing else determines it.
 _SUFFIXES = {
     "pdf": "application/pdf",
     "txt": "text/plain",
@@ -179,7 +179,7 @@ def _read_inline(part: Node, family: str, media_type: str | None, data: str, r: 
 
 
 def read_modifiers(w: Node, part: Node, r: Reader) -> None:
-    """What says how closely a medium is looked at."""
+    """The resolution of a medium."""
     if type(w.get("mediaResolution")) is dict and lookup(_RESOLUTIONS.reads, w["mediaResolution"].get("level")):
         part["detail"] = _RESOLUTIONS.read(take(w, "mediaResolution").pop("level"))
     processing: Node = {}
@@ -257,7 +257,7 @@ def is_base64(data: str) -> bool:
 
 
 def _sound(c: Node, data: str, w: Writer) -> Node:
-    """Audio always has a type here: if not given, its first bytes tell it; without a header it is bare samples."""
+    """Audio always has a type here: if not given, its first bytes determine it; without a header it is bare samples."""
     wire = _inline(c, "data", data, _audio_type(c, w), w)
     inline = wire["inlineData"]
     if "mimeType" not in inline and not c.get("media_type"):
@@ -333,7 +333,7 @@ def write_modifiers(c: Node, wire: Node, w: Writer, sound: bool) -> None:
             if not _RESOLUTIONS.exact(detail):
                 c["detail"] = Fated("approximated", f"sent as {_RESOLUTIONS.write(detail)!r}")
         elif detail == "auto":
-            c["detail"] = Fated("approximated", "what is done when nothing is said")
+            c["detail"] = Fated("approximated", "the default of the target")
     if type(c.get("processing")) is not dict:
         return
     processing = take(c, "processing")

@@ -55,7 +55,7 @@ def read_response(w: Node, r: Reader) -> Node:
 
 
 def read_answer(w: Node, r: Reader, ready: list[list[Node]] | None) -> Node:
-    """A whole answer; or what the frames of a stream say beside their parts, `ready` the nodes these became."""
+    """A whole answer; or the fields of a stream's frames beside their parts, `ready` the nodes these became."""
     node: Node = {}
     read_head(w, node, r)
     r.seed = str(node.get("id") or "")
@@ -104,7 +104,7 @@ def read_head(w: Node, node: Node, r: Reader) -> None:
 
 
 def read_time(w: Node, node: Node, r: Reader) -> None:
-    """When the answer was made, with as many digits as were told."""
+    """When the answer was made, with the digits of the source."""
     created = _seconds(w.get("createTime"))
     if created is not None:
         node["created_at"] = created
@@ -128,7 +128,7 @@ def _seconds(value: Any) -> int | float | None:
 
 
 def timestamp(seconds: int | float, digits: int | None = None) -> str:
-    """A time as the API prints it, with as many digits as asked for (else none, or six)."""
+    """A time as the API prints it, with the given number of digits (else none, or six)."""
     if digits is None:
         digits = 0 if type(seconds) is int or float(seconds).is_integer() else 6
     micro = round(seconds * 1_000_000)
@@ -141,7 +141,7 @@ def read_candidate(
 ) -> list[Node]:
     """The items of one candidate, popped from `own`; `home` (the response, or a choice) has its end and its markers.
 
-    Where its nodes are `ready`, only the items that are told beside the content are returned.
+    Where its nodes are `ready`, only the items beside the content are returned.
     """
     above = ("candidates", place) if place == 0 else ()
     output: list[Node] = []
@@ -278,7 +278,7 @@ def write_end(
     w: Writer,
     output: list[Node],
 ) -> None:
-    """What a candidate says beside its content: why it ended, its sources, its log probabilities."""
+    """The fields of a candidate beside its content: why it ended, its sources, its log probabilities."""
     w.context["refused"] = is_refused(output)
     write_finish(c, wire, w)
     write_sources(texts, searches, wire, node, w)

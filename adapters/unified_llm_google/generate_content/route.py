@@ -1,4 +1,4 @@
-"""What a request says outside its body: the model and whether to stream are in the URL.
+"""The parts of a request outside its body: the model and whether to stream are in the URL.
 
 `models/{model}:generateContent` and `:streamGenerateContent?alt=sse`; the cloud platform's paths name a publisher and
 stand below a project. Without `alt=sse` a stream is one JSON array.
@@ -71,7 +71,7 @@ def write_route(c: Node, wire: Node, w: Writer, method: str = "generateContent")
     if streaming is True:
         del c["stream"]
     elif streaming is False:
-        c["stream"] = Fated("approximated", "the method says it")
+        c["stream"] = Fated("approximated", "represented by the method")
     w.http["method"] = "POST"
     if streaming is True and method == "generateContent":
         method = _STREAM

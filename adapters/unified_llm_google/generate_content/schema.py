@@ -1,9 +1,9 @@
 """Two kinds of schema: `parametersJsonSchema` holds a JSON schema, `parameters` the older OpenAPI dialect of one.
 
-What comes from elsewhere goes into the former, but for servers and models that know only the latter (`openapi`).
+What comes from elsewhere goes into the former, but for servers and models that support only the latter (`openapi`).
 
 The canonical schema is JSON schema. The dialect is turned into it (types in lower case, `nullable`, counts as
-numbers) only where turning it back gives the very same schema; else it stays what it is, and markers of form say how
+numbers) only where turning it back gives the very same schema; else it stays what it is, and markers of form note how
 it was written.
 
 https://ai.google.dev/api/caching#Schema

@@ -1,4 +1,4 @@
-"""Searches and pages read, as the metadata of a candidate tell them: items of their own behind the message, and back.
+"""Searches and pages read, from the metadata of a candidate: items of their own behind the message, and back.
 
 https://ai.google.dev/api/generate-content#GroundingMetadata
 """
@@ -72,7 +72,7 @@ def read_pages(own: Node, doc: Node, r: Reader) -> list[Node]:
 
 
 def is_search(item: Node, w: Writer) -> bool:
-    """Whether an item is told in the metadata of a candidate and not among its parts."""
+    """Whether an item belongs into the metadata of a candidate and not among its parts."""
     kind = item.get("type")
     if kind not in ("web_search_call", "web_search_result", "web_fetch_result", "file_search_call"):
         return False

@@ -160,7 +160,7 @@ def _write_logprobs(c: Node, config: Node, w: Writer) -> None:
         config["responseLogprobs"] = False
     elif type(config.get("logprobs")) is int and w.source not in (None, w.protocol):
         config["responseLogprobs"] = True
-        w.added(config, "responseLogprobs", "counted alternatives have to be asked for")
+        w.added(config, "responseLogprobs", "required beside the number of alternatives")
 
 
 _MODALITIES = Bimap({"TEXT": "text", "IMAGE": "image", "AUDIO": "audio", "VIDEO": "video"})

@@ -105,7 +105,7 @@ def park(item: Node, w: Writer) -> None:
     """Withhold a whole item whose proof is another provider's: it waits for the next part, or is reported."""
     if w.facing == "client":
         if w.secret is None:
-            # When it comes back it cannot be told from a forged one.
+            # When it comes back it cannot be distinguished from a forged one.
             fate, why = "lost" if w.vault is None else "parked", "without a secret no client can return it"
             w.drop(item, why, fate)
             w.report(item, ("opaque",), fate, why)

@@ -1,7 +1,7 @@
 """camelCase and snake_case: the API takes both for every key of its own, and clients mix them within one request.
 
-A `Shape` says which keys are the API's own. Reading respells those that came in snake_case and notes where (a marker
-of form), so that pairs know one spelling and a document returns in its own; what is left over keeps the spelling it
+A `Shape` declares the API's own keys. Reading respells those that came in snake_case and notes where (a marker
+of form), so that pairs handle one spelling and a document returns in its own; what is left over keeps the spelling it
 had. What belongs to the user (arguments, schemas, labels) is in no shape and is never touched.
 
 https://protobuf.dev/programming-guides/json/

@@ -2,8 +2,8 @@
 
 Text grows a part as long as the same kind of it comes; a signed part stands alone, and so do media; calls come whole,
 or in pieces that are put together. Usage is cumulative: the last one counts. The last frame is the one after which
-the wire ends: a frame that finishes every candidate is held until the next one, or the end, says which it was.
-Everything a frame repeats or says of itself stays in its own drawer, for this protocol's writer.
+the wire ends: a frame that finishes every candidate is held until the next one, or the end, decides which it was.
+Everything a frame repeats or has about itself stays in its own drawer, for this protocol's writer.
 
 https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent
 """
@@ -30,10 +30,10 @@ Node = dict[str, Any]
 _GROWING = frozenset(("response.output_text.delta", "response.reasoning_summary_text.delta"))
 _INCOMPLETE = frozenset(("length", "context_window", "safety", "recitation", "pause"))
 _FAILED = frozenset(("malformed_call", "error", "cancelled"))
-# What is known of the cost before anything was said.
+# The cost before any output.
 _ASKED = ("input_tokens", "input_tokens_details")
 _SPEAKER = {"role": "model"}
-# What the first event says of an answer.
+# The fields of an answer in the first event.
 _FIRST = frozenset(("responseId", "modelVersion", "createTime"))
 
 
@@ -49,7 +49,7 @@ class GenerateContentReader:
         self.last: Event | None = None
         self.held_at: int | None = None
         self.counted: Node | None = None
-        # The frames that say what the end puts together: number and frame, by key.
+        # The frames with the values that the end combines: number and frame, by key.
         self.told: dict[str, tuple[int | None, Node]] = {}
         self.counts: dict[str, tuple[int | None, Node]] = {}
         self.started = False
@@ -93,13 +93,13 @@ class GenerateContentReader:
         return reader_of_more(self.last, self) if self.last is not None else None
 
     def _note_counted(self, number: int | None) -> None:
-        """Say which frame brought the usage that went the short way last: its number is known when another comes."""
+        """Note which frame brought the usage of the last fast path: its number is known when another comes."""
         counted, self.counted = self.counted, None
         if counted is not None:
             self._counts(number, counted)
 
     def _counts(self, number: int | None, data: Node) -> None:
-        """Note which frame said which count: one that no later frame says again stays."""
+        """Note the frame of each count: one that no later frame repeats stays."""
         self.told["usageMetadata"] = (number, data)
         self.counts.update(dict.fromkeys(data["usageMetadata"], (number, data)))
 
@@ -115,7 +115,7 @@ class GenerateContentReader:
     # ---- frames -----------------------------------------------------------------------------------------------------
 
     def _finishes(self, data: Node) -> bool:
-        """Whether every candidate seen so far has said why it ended, once this frame is read."""
+        """Whether every candidate seen so far has a finish reason, once this frame is read."""
         wires = data.get("candidates")
         if type(wires) is not list or not wires:
             feedback = data.get("promptFeedback")
@@ -201,7 +201,7 @@ class GenerateContentReader:
         return out
 
     def _odd(self, data: Node) -> Node:
-        """What of a frame no event tells, neither now nor at the end: `{"rest": ...}`, or nothing."""
+        """The part of a frame that no event has, neither now nor at the end: `{"rest": ...}`, or nothing."""
         odd, self.odd = self.odd, {}
         if not odd:
             return {}
@@ -269,7 +269,7 @@ class GenerateContentReader:
     # ---- the end ----------------------------------------------------------------------------------------------------
 
     def _end(self, frame: Node, out: list[Event]) -> None:
-        """Close what is open and say how it ended; the frame keeps what its last word does not say."""
+        """Close what is open with its finish reason; the frame keeps the rest."""
         self.ended = True
         states = [self.candidates[index] for index in sorted(self.candidates)]
         tails: list[list[Event]] = []
@@ -304,7 +304,7 @@ class GenerateContentReader:
         self._keep_last(frame)
 
     def unfinished(self) -> Node | None:
-        """What the frames said beside their parts, when an error has ended the stream."""
+        """The fields of the frames beside their parts, when an error has ended the stream."""
         if not self.head:
             return None
         states = [self.candidates[index] for index in sorted(self.candidates)]
@@ -324,7 +324,7 @@ class GenerateContentReader:
         return node
 
     def _gather(self, final: Node, states: list[Candidate]) -> None:
-        """Say of the answer that was put together which frame said what."""
+        """Note for the combined answer the frame of each value."""
         r, docs = self.r, self.r.docs
         here = r.here()
         sources: dict[tuple[Any, ...], tuple[Any, ...]] = {(): here}
@@ -360,7 +360,7 @@ class GenerateContentReader:
                 r.places[leaf] = (..., *sources[below[:known]], *(below[known:] if known else ()))
 
     def _keep_last(self, frame: Node) -> None:
-        """What of the last frame the end says: named, not kept."""
+        """The part of the last frame that the end repeats: noted, not kept."""
         head = frame["head"]
         frame["said"] = [key for key in head if key in self.head and head[key] == self.head[key]]
         frame["head"] = {key: value for key, value in head.items() if key not in frame["said"]}

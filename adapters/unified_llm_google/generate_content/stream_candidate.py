@@ -33,7 +33,7 @@ _TEXT = {
 
 
 CITED, JOINED = "citationMetadata", frozenset(("citationMetadata", "logprobsResult"))
-"""Fields of a candidate that each frame brings for its own part; of the others, what the last one says counts."""
+"""Fields of a candidate that each frame brings for its own part; of the others, the last value counts."""
 
 
 class Candidate:
@@ -74,7 +74,7 @@ class Candidate:
         self.final: Node = {}
         self.call: Node | None = None
         self.args = PartialArgs()
-        # What of the part that came last no event tells.
+        # The part of the last part that no event has.
         self.odd: Node = {}
         # As the reader's own, with the candidate's place in that frame.
         self.told: dict[str, tuple[int | None, Node, int]] = {}
@@ -88,7 +88,7 @@ class Candidate:
     def join(self, name: str, value: Any, here: tuple[int | None, Node, int]) -> Any:
         """A field whose lists go on with those of earlier frames, or bring them again.
 
-        A citation is told once, a probability for each token.
+        A citation comes once, a probability for each token.
         """
         before = self.final[name]
         if type(before) is not dict or type(value) is not dict or before.keys() != value.keys():
@@ -119,7 +119,7 @@ class Candidate:
     # ---- parts ------------------------------------------------------------------------------------------------------
 
     def read(self, wire: Any, out: list[Event]) -> Any:
-        """The events of one part; a literal where no event says it, None where the events do."""
+        """The events of one part; a literal where no event has it, None where the events do."""
         if type(wire) is dict and type(wire.get("text")) is str:
             thought = wire.get("thought")
             if len(wire) == 1 or (len(wire) == 2 and thought is True):
@@ -244,7 +244,7 @@ class Candidate:
         out.append({"type": f"{bracket}.done", **at, "part": node})
 
     def whole(self, item: Node, out: list[Event]) -> None:
-        """A whole item: announced, its arguments told, done."""
+        """A whole item: announced, its arguments sent, done."""
         at = {"output_index": self.index, **self.at}
         if item["type"] == "function_call":
             shown = {**item, "arguments": ""}
@@ -285,7 +285,7 @@ class Candidate:
             self.close(out)
             whole = {key: value for key, value in call.items() if key not in ("partialArgs", "willContinue")}
             self.r.context.update(at=(self.at.get("choice", 0),), made=self.made, model=True)
-            # Read from a part that stands in no frame: what it says is located in the one that opens the call.
+            # Read from a part that stands in no frame: its values are located in the one that opens the call.
             self.call = self.r.made(read_part({**wire, "functionCall": whole}, self.r), wire)
             self.made = self.r.context["made"]
             self.args = PartialArgs()

@@ -1,4 +1,4 @@
-"""What a written stream knows of one choice, and the parts of its frames: apart, in place, signed or not."""
+"""The state of one choice of a written stream, and the parts of its frames: apart, in place, signed or not."""
 
 from __future__ import annotations
 

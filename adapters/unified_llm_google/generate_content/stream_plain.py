@@ -1,7 +1,7 @@
 """The short way of a stream's bulk: a frame equal to the last one but for its text and its counts.
 
 The last frame is kept as a template. What varies in a new one is put into it, and one comparison of dicts, made in C,
-says whether anything else differs; if not, the event is known but for its text. Usage is cumulative, so that each
+checks whether anything else differs; if not, only the text of the event is new. Usage is cumulative, so that each
 frame's own counts only: our own writer gets it beside the text, to put it back.
 """
 

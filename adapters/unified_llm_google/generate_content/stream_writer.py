@@ -1,7 +1,7 @@
 """Streams written: every frame a response of its own, with what came since the last one.
 
 Text goes out as it comes, calls when they are whole, sources and usage with the end. What our own reader made goes
-back into its frames: it said how many events each frame became and what else the frame held. A signature is an
+back into its frames: it noted how many events each frame became and what else the frame held. A signature is an
 attribute of the part it signs, so a text of our own waits for the next event before it goes out. Texts of two items
 that grow at the same time would grow into each other, so the later one waits.
 
@@ -263,7 +263,7 @@ class GenerateContentWriter:
             return apart(written, index, choice)
         out = []
         spots = spots_of(item)
-        # A thought in an envelope is opened when it is whole: it says in other parts what was written already.
+        # A thought in an envelope is opened when it is whole: its other parts repeat what was written already.
         told = sent if sent <= set(spots) else set(spots)
         for spot, part in zip(spots, written):
             if spot not in told:
@@ -330,7 +330,7 @@ class GenerateContentWriter:
         for candidate in candidates.values():
             if "finishReason" not in candidate:  # a stream without it counts as cut off
                 candidate["finishReason"] = _WORDS[event["type"]]
-                self.w.added(candidate, "finishReason", "a stream that does not say is cut off")
+                self.w.added(candidate, "finishReason", "a stream without it is cut off")
         carrier = sealed_text(self.w)
         for place, part in released[:-1]:
             out.append(self._chunk(place, [part]))

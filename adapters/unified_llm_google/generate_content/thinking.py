@@ -1,7 +1,7 @@
 """How long to think and what to show of it: `thinkingConfig`.
 
 Some models take a level, some a budget, which is model data (`unified_llm.models`); whichever the model takes is drawn
-from what the source said.
+from the source's settings.
 
 https://ai.google.dev/gemini-api/docs/thinking
 """
@@ -77,14 +77,14 @@ def _write_depth(reasoning: Node, thinking: Node, c: Node, w: Writer) -> None:
         del reasoning["budget_tokens"]
         if thinking["thinkingBudget"] != budget:
             reasoning["budget_tokens"] = Fated("approximated", f"sent as {thinking['thinkingBudget']}")
-        _tell(reasoning, ("effort",), "the budget says it")
+        _tell(reasoning, ("effort",), "represented by the budget")
     elif effort is not None and facts.efforts:
         word = nearest(effort, facts.efforts)
         thinking["thinkingLevel"] = _LEVELS.write(word)
         del reasoning["effort"]
         if word != effort:
             reasoning["effort"] = Fated("approximated", f"sent as {thinking['thinkingLevel']!r}")
-        _tell(reasoning, ("budget_tokens",), "the level says it")
+        _tell(reasoning, ("budget_tokens",), "represented by the level")
     elif effort is not None and effort in facts.budgets:
         thinking["thinkingBudget"] = budget_of(effort, facts)
         reasoning["effort"] = Fated("approximated", f"as a budget of {thinking['thinkingBudget']} tokens")
@@ -149,7 +149,7 @@ _SHOWN = {"summarized": True, "omitted": False}
 
 
 def _write_visibility(reasoning: Node, thinking: Node, w: Writer) -> None:
-    """Thoughts are returned only where they are asked for."""
+    """Reasoning is returned only on request."""
     summary = reasoning.get("summary")
     if type(summary) is str:
         thinking["includeThoughts"] = summary != "none"
@@ -160,4 +160,4 @@ def _write_visibility(reasoning: Node, thinking: Node, w: Writer) -> None:
         thinking["includeThoughts"] = _SHOWN[reasoning.pop("display")]
     elif thinking and (w.doc.get("reasoning") or {}).get("control") in ("enabled", "adaptive"):
         thinking["includeThoughts"] = True
-        w.added(thinking, "includeThoughts", "thoughts are shown only where that is asked for")
+        w.added(thinking, "includeThoughts", "reasoning is returned only on request")

@@ -64,7 +64,7 @@ def read_tools(wires: Any, r: Reader) -> list[Node]:
                 if key in spelled:
                     r.form(tool, "name", "snake")
         nulls = [key for key, value in w.items() if value is None and key in tools.reads] if len(out) > first else []
-        if nulls:  # what is not asked for beside what is
+        if nulls:  # the nulls beside the requested tools
             r.form(out[first], "nulls", [snake(key) if key in spelled else key for key in nulls])
             w = {key: value for key, value in w.items() if key not in nulls}
         if w or len(out) == first:
@@ -80,7 +80,7 @@ def read_tools(wires: Any, r: Reader) -> list[Node]:
 
 
 def _from(tool: Node, wire: Node, path: tuple[Any, ...], r: Reader) -> Node:
-    """Say where a tool is: in the document as it is, not in the respelled copy it was read from."""
+    """Note where a tool is: in the document as it is, not in the respelled copy it was read from."""
     here: Any = wire
     for key in path:
         here = here[key]

@@ -1,4 +1,4 @@
-"""What was said in a recording, as a part: its text is text, its timed words are annotations of it.
+"""The transcript of a recording, as a part: its text is text, its timed words are annotations of it.
 
 https://ai.google.dev/api/generate-content
 """

@@ -95,7 +95,7 @@ _PLACES = {
 
 
 def read_details(value: Any) -> Node | None:
-    """Counts by modality; None for a list that says more, or less, than one count a modality."""
+    """Counts by modality; None for a list with more, or less, than one count a modality."""
     if type(value) is not list:
         return None
     out: Node = {}

@@ -185,7 +185,7 @@ def read_usual(
 
 
 def stay_apart(items: list[Node], starts: list[int], number: int) -> None:
-    """Two contents of one side stay two: the one before this, too, says which turn it is."""
+    """Two contents of one side stay two: the one before this has its turn, too."""
     for item in items[starts[-1] :]:
         item.setdefault("turn", number - 1)
 
@@ -274,7 +274,7 @@ def _write_message(item: Node, size: int, parts: list[Node], w: Writer) -> bool:
 
 
 def _beside(item: Node, w: Writer) -> tuple[str | None, bool, int] | None:
-    """The signature of an item, whether its id was made, and how many keys say so; None where there is more."""
+    """The signature of an item, whether its id was made, and the number of its keys; None where there are others."""
     signature, marked, others = None, False, 0
     if "opaque" in item:
         signature = _signature(item["opaque"], w)

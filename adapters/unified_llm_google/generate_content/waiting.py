@@ -1,7 +1,7 @@
 """The calls of a conversation that no result has answered so far: the first of all, of an id, or of a name.
 
 A result mostly answers the first of them, which costs next to nothing; the others are found in an index that is made
-when it is first asked for. What was added and answered from a mark on can be taken back, for a content that turns out
+on first use. What was added and answered from a mark on can be taken back, for a content that turns out
 to be none of the usual ones.
 """
 

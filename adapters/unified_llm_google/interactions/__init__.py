@@ -84,7 +84,7 @@ adapter = Adapter(
         "event": f"{_SDK}:InteractionSSEStreamEvent",
     },
     schemas=SCHEMAS,
-    # Calls without a signature are preceded by one that skips the check, unless a dialect says otherwise.
+    # Calls without a signature are preceded by one that skips the check, unless a dialect declares otherwise.
     constants=CONSTANTS,
     family="google",
     carries=frozenset(("reasoning", "compaction", "function_call", "custom_tool_call", "output_text")),

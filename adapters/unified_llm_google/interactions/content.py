@@ -1,6 +1,6 @@
 """Contents of steps and the annotations of their texts, each read and written side by side.
 
-A content's canonical type depends on who speaks: a `text` of the user is `input_text`, of the model `output_text`.
+A content's canonical type depends on the role: a `text` of the user is `input_text`, of the model `output_text`.
 Inline media become data URLs, URIs become URLs or, where only the provider can open them, handles. The wire counts
 annotations in UTF-8 bytes, the canonical model in characters; an offset that falls between two is kept, unread.
 
@@ -81,7 +81,7 @@ _INDICES = ("start_index", "end_index")
 
 
 def _moved(given: Node, made: Node, names: list[tuple[str, str]], place: Callable[[int], int | None]) -> Node:
-    """What an annotation says under the names of the other side; a place that the text does not have stays behind."""
+    """The fields of an annotation under the names of the other side; places outside the text stay behind."""
     for old, new in names:
         if old in given:
             made[new] = given.pop(old)
@@ -319,7 +319,7 @@ _BY_NAME = {".pdf": "application/pdf", ".csv": "text/csv", ".txt": "text/plain",
 
 
 def _give_type(c: Node) -> None:
-    """Bare base64 becomes a data URL with the type it is said, or named, to have."""
+    """Bare base64 becomes a data URL with its declared type, or the type of its name."""
     data = c.get("file_data")
     if type(data) is str and data[:5].lower() != "data:":
         mime = c.pop("media_type", None)

@@ -66,7 +66,7 @@ def read_error(w: Any, r: Reader) -> Node:
 
 
 def _outside(error: Node, r: Reader) -> Node:
-    """What HTTP says beside the body."""
+    """The HTTP part beside the body."""
     read_http(error, r)
     if error["type"] == "other" and error.get("code") not in TYPES:
         error["type"] = by_status(error.get("status")) or "other"
@@ -167,7 +167,7 @@ def write_error_body(c: Node, w: Writer) -> Node:
             w.added(wire, "code", "the word for its class")
     if class_ == "context_overflow" and w.source != w.protocol and not is_overflow(c.get("message")):
         wire["message"] = f"{OVERFLOW}: {c.get('message') or ''}"
-        c["message"] = Fated("approximated", "said in the words clients look for")
+        c["message"] = Fated("approximated", "written as clients expect it")
     elif "message" in c:
         wire["message"] = c.pop("message")
     _pop_http(c, w)

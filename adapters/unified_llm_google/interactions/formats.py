@@ -1,6 +1,6 @@
-"""Output formats: `response_format`, and the older fields that say the same.
+"""Output formats: `response_format`, and the older fields with the same meaning.
 
-One entry or a list of entries, one for each kind of output, which says the modalities on the way; an older form is a
+One entry or a list of entries, one for each kind of output, which implies the modalities; an older form is a
 bare JSON schema beside `response_mime_type`. Which form was used is a marker.
 
 https://ai.google.dev/gemini-api/docs/structured-output
@@ -72,12 +72,12 @@ def read_format(w: Node, c: Node, r: Reader) -> None:
         if not listed:
             r.place(c, ("modalities",), (*place, "type"))
         for index, kind in enumerate(kinds):
-            if listed and (kind != "text" or bare):  # a text that is described is said by its description
+            if listed and (kind != "text" or bare):  # a described text is implied by its description
                 r.place(c, ("modalities", index), (*place, index, "type"))
 
 
 def _describes(kind: Any, entry: Node) -> bool:
-    """Whether an entry says more than that there is to be output of its kind, in words that others know."""
+    """Whether an entry has more than its kind of output, in fields that other protocols have."""
     words = {"image": IMAGE, "audio": _SOUND}.get(kind, ())
     return len(entry) > 1 if kind == "text" else any(key in entry for key, _ in words)
 
@@ -151,7 +151,7 @@ def write_format(c: Node, wire: Node, w: Writer) -> None:
     else:
         for kind, entry in entries.items():
             if kind != "text":
-                w.added(entry, "type", "describing a kind of output asks for it")
+                w.added(entry, "type", "required beside the description of an output")
     found = list(entries.values())
     if found and "response_format" not in wire:
         wire["response_format"] = found if len(found) > 1 or marker == "list" else found[0]
@@ -216,7 +216,7 @@ def _write_modalities(c: Node, entries: dict[Any, Node], wire: Node, w: Writer, 
         rest = dict(entries)
         for kind, entry in rest.items():
             if kind != "text":
-                w.added(entry, "type", "describing a kind of output asks for it")
+                w.added(entry, "type", "required beside the description of an output")
         entries.clear()
         entries.update(ordered)
         entries.update(rest)

@@ -52,7 +52,7 @@ _RESULTS: dict[str, tuple[str, str]] = {
     "retrieval_result": ("retrieval_result", "result"),
     "processing_result": ("processing_result", "result"),
 }
-# Steps that say no more than that something was searched or processed, and whether that failed.
+# Steps that only report that something was searched or processed, and whether that failed.
 _BARE = frozenset(("file_search_call", "file_search_result", "retrieval_result", "processing_result"))
 _FAILING = frozenset(("url_context_result", "retrieval_result"))
 _NEEDS_ARGUMENTS = frozenset(("code_execution_call", "url_context_call", "retrieval_call"))
@@ -107,7 +107,7 @@ def _code_outputs(c: Node, id_: Any, w: Writer) -> None:
         return
     result = {"type": "code_execution_result", "call_id": id_, "result": printed, **({"is_error": True} if bad else {})}
     if c.get("status") in ("completed", "failed"):
-        c["status"] = Fated("approximated", "said by is_error")
+        c["status"] = Fated("approximated", "represented by is_error")
     w.context.setdefault("after", []).append(result)
 
 
@@ -147,7 +147,7 @@ def end_result(c: Node, wire: Node, w: Writer) -> Node:
 
 
 def _pages(c: Node, name: str) -> list[Node]:
-    """Which pages were fetched, and how that went; what they hold is not said here."""
+    """Which pages were fetched, and how that went; without their content."""
     return [{key: page.pop(key) for key in ("url", "status") if key in page} for page in take_all(c, name)]
 
 
@@ -195,9 +195,9 @@ def write_code_result(c: Node, w: Writer) -> Node:
         error = c.get("error")
         if type(error) is dict and error:
             printed = printed or str(error.get("message") or error.get("code") or "")
-            c["error"] = Fated("approximated", "told as the result")
+            c["error"] = Fated("approximated", "sent as the result")
         if printed is None:
-            w.added(wire, "result", "a result says what was printed")
+            w.added(wire, "result", "a result requires the output")
         wire["result"] = printed or ""
     if bad is not None and "is_error" not in c:
         if bad:
@@ -236,7 +236,7 @@ def write_search(c: Node, w: Writer) -> Node | None:
             return None
         action = take(c, "action")
         if action.pop("type", None) is None:
-            w.added(wire, "type", "a search, as nothing else was said")
+            w.added(wire, "type", "a search by default")
         wire["arguments"] = {}
         if action.get("queries") is not None:
             wire["arguments"]["queries"] = action.pop("queries")

@@ -1,7 +1,7 @@
 """Steps of remote tools (MCP) and of the search for tools, each read and written side by side.
 
-A remote tool's result has no field for a failure, so the text says it (decision 0025). A search names the functions to
-load, where other providers search by words.
+A remote tool's result has no field for a failure, so the text contains it (decision 0025). A search names the functions
+to load, where other providers search by words.
 
 https://ai.google.dev/api/interactions-api
 """
@@ -96,14 +96,14 @@ def write_mcp_result(c: Node, w: Writer) -> Node:
     if wrong is True:
         _tell_failure(c, wire, output, w)
     elif wrong is False:
-        c["is_error"] = Fated("approximated", "the text of a failure would say so")
+        c["is_error"] = Fated("approximated", "represented by the text")
     elif wrong is not None:
         c["is_error"] = wrong
     return wire
 
 
 def _tell_failure(c: Node, wire: Node, output: Any, w: Writer) -> None:
-    """Say in the text of a remote tool's result that it failed, for which the step has no field (decision 0025)."""
+    """Write into the text of a remote tool's result that it failed, for which the step has no field (decision 0025)."""
     said = wire.get("result")
     if type(said) is list:
         before, behind = ({"type": "text", "text": end} for end in FAILURE)
@@ -138,7 +138,7 @@ def write_tool_search(c: Node, w: Writer) -> Node:
     elif "arguments" in c:
         wire["arguments"] = c.pop("arguments")
     if c.get("execution") == "server":
-        c["execution"] = Fated("approximated", "as the tool says")
+        c["execution"] = Fated("approximated", "represented by the tool")
     write_signature(c, wire, w)
     return wire
 

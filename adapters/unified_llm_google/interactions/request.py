@@ -54,7 +54,7 @@ def write_request(c: Node, w: Writer) -> Node:
 
 
 def _keep_nothing(wire: Node, w: Writer) -> None:
-    """What is kept unless said otherwise is said, where the source's own provider would keep nothing.
+    """Write a default of storing, where the source's own provider would keep nothing.
 
     Not for what lives on the server anyway: a run in the background, an agent, a conversation that is gone on with.
     """
@@ -82,7 +82,7 @@ _NEITHER = "a model or an agent is required"
 def _check(w: Node, r: Reader) -> None:
     """What a request cannot be: the official SDK refuses the same before it sends anything."""
     if w.get("model") is None and w.get("agent") is None:
-        r.context["misfits"] = [(("model",), _NEITHER)]  # told to those who read strictly
+        r.context["misfits"] = [(("model",), _NEITHER)]  # reported to strict readers
     if w.get("model") is not None and w.get("agent") is not None:
         raise InvalidBody("/agent", "set model or agent, not both")
     refused: tuple[str, ...] = ("generation_config", "cached_content") if w.get("agent") is not None else ()

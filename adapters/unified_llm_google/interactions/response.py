@@ -1,9 +1,9 @@
 """Responses: the Interaction resource, its steps as output, its status, usage and errors.
 
-`status` has words of its own and they stay: `completed` may still hold open calls, `requires_action` says that it does.
-What other protocols say by a finish reason is written as the status that means it; an answer that failed since it was
-blocked, which is told by the code of an error, is one that ended for safety. An interaction of older servers has
-`outputs` in place of `steps`; it is read, and written back to its own protocol alone.
+`status` has words of its own and they stay: `completed` may still hold open calls, `requires_action` means that it
+does. A finish reason of other protocols is written as the status that means it; an answer that failed since it was
+blocked, which the code of an error marks, is one that ended for safety. An interaction of older servers has `outputs`
+in place of `steps`; it is read, and written back to its own protocol alone.
 
 https://ai.google.dev/api/interactions-api
 """
@@ -31,7 +31,7 @@ Node = dict[str, Any]
 
 _OBJECT = "interaction"
 
-# Why an answer ended, by the status that says it; what says nothing of the kind is missing.
+# Why an answer ended, by the status for it; other statuses are missing.
 _FINISH = {
     "incomplete": "length",
     "budget_exceeded": "length",
@@ -53,7 +53,7 @@ _STATUS = {
     "error": "failed",
     "other": "incomplete",
 }
-# Finish reasons that an error code says.
+# Finish reasons that an error code represents.
 _CODED = {
     "safety": "safety",
     "refusal": "content_blocked",
@@ -83,7 +83,7 @@ def read_response(w: Node, r: Reader) -> Node:
     else:
         r.form(node, "object", "absent")
     if w.get("id") == "":
-        del w["id"]  # what is not stored has no id; a stream says so
+        del w["id"]  # what is not stored has no id; a stream has an empty one
         r.form(node, "id", "empty")
     _read_times(w, node, r)
     read_input(w, node, r)
@@ -180,7 +180,7 @@ def _read_status(w: Node, node: Node, r: Reader) -> None:
 
 
 def note_pending(node: Node, r: Reader) -> None:
-    """`completed` stays what it is, beside open calls too, where a writer would say `requires_action`."""
+    """`completed` stays what it is, beside open calls too, where a writer would write `requires_action`."""
     if node.get("status") == "completed":
         r.form(node, "status", "completed")
 
@@ -250,7 +250,7 @@ def write_response(c: Node, w: Writer) -> Node:
         del c["choices"]
     write_settings(c, wire, w, RESPONSE)
     if echo:
-        c["instructions"] = Fated("lost", "an echo of what was asked")
+        c["instructions"] = Fated("lost", "an echo of the request")
     _write_status(c, wire, w)
     if type(c.get("usage")) is dict:
         usage = c["usage"]
@@ -301,11 +301,11 @@ def _write_status(c: Node, wire: Node, w: Writer) -> None:
         if said is None and reason is None:
             w.added(wire, "status", "an interaction has one")
         elif said == "incomplete" and reason is None and w.source not in (None, w.protocol):
-            w.added(wire, "status", "the source does not say why")
+            w.added(wire, "status", "no reason in the source")
     if said not in (None, status) and w.source is None:
-        c["status"] = Fated("approximated", f"told as {status}")
+        c["status"] = Fated("approximated", f"sent as {status}")
     elif said == "incomplete" and reason is not None and w.source not in (None, w.protocol):
-        c["status"] = Fated("approximated", "one word tells it and the reason")
+        c["status"] = Fated("approximated", "one value represents it and the reason")
     else:
         c.pop("status", None)
     error = c.get("error")
@@ -314,7 +314,8 @@ def _write_status(c: Node, wire: Node, w: Writer) -> None:
         wire["errors"] = _write_errors(error, w)
     if type(finish) is dict:
         own = take(c, "finish")
-        # A status that means the same, though it is not read as that: said to those who know it from their own wire.
+        # A status that means the same, though it is not read as that: reported to protocols that have it on their own
+        # wire.
         meant = status in (_STATUS.get(reason or ""), _NAMES.get(reason or "")) and w.source not in (None, w.protocol)
         told = meant or reason == (lookup(_FINISH, status) or (reason if status == "failed" else None))
         if told and reason in _CODED:
@@ -325,7 +326,7 @@ def _write_status(c: Node, wire: Node, w: Writer) -> None:
         if told:
             own.pop("reason", None)
         elif reason is not None:
-            own["reason"] = Fated("approximated", f"told as {status}")
+            own["reason"] = Fated("approximated", f"sent as {status}")
 
 
 def _write_block(finish: Node, c: Node, w: Writer) -> list[Node]:

@@ -105,7 +105,7 @@ def _read_generation(w: Node, c: Node, r: Reader) -> None:
 
 
 def _place_choice(c: Node, allowed: tuple[Any, ...], r: Reader) -> None:
-    """Say where the names and the mode of a choice among allowed tools stand."""
+    """Note where the names and the mode of a choice among allowed tools stand."""
     choice = c["tool_choice"]
     if type(choice) is not dict:
         return

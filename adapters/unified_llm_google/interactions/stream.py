@@ -3,7 +3,7 @@
 One wire event is one canonical event, the primary one; what the wire leaves out (parts that open and close, `done`
 events) is made and marked synthetic, so that our own writer prints the primary ones alone. A signature and the payload
 of a hosted tool's step come as deltas that mean nothing before their step is whole: they are held, become part of the
-item that is done, and the frame of its event says which keys they brought. An interaction that completes names no
+item that is done, and the frame of its event notes which keys they brought. An interaction that completes names no
 steps; its output is what was streamed. Events of older servers (`content.start`, ...) are read as the newer ones.
 
 https://ai.google.dev/gemini-api/docs/interactions#streaming

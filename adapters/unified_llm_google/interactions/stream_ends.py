@@ -1,4 +1,4 @@
-"""How a step ends on the wire: what an item that is done says beyond its deltas, and steps that are told at once.
+"""How a step ends on the wire: the fields of a finished item beyond its deltas, and steps that are sent at once.
 
 https://ai.google.dev/gemini-api/docs/interactions#streaming
 """
@@ -23,7 +23,7 @@ Event = dict[str, Any]
 Node = dict[str, Any]
 
 CALLS = ("function_call", "custom_tool_call")
-# What a step is told to be when it starts, and what no delta has a place for.
+# The fields of a step that its start has, and those without a place in a delta.
 _PAYLOAD = ("id", "call_id", "type", "search_type")
 
 
@@ -113,7 +113,7 @@ class Ends:
         return [*out, wire_event("step.stop", {"index": step.index})]
 
     def _rest_of_message(self, step: Sent, item: Node) -> list[Event]:
-        """What a message that is done says beyond its deltas."""
+        """The fields of a finished message beyond its deltas."""
         out: list[Event] = []
         content = item.get("content")
         parts = [{"type": "output_text", "text": content}] if type(content) is str else content or []
@@ -141,7 +141,7 @@ class Ends:
         return out
 
     def _whole(self, wire: Node) -> list[Event]:
-        """A step that is told at once: its ids, one delta with all the rest, its end."""
+        """A step that is sent at once: its ids, one delta with all the rest, its end."""
         index = self.next
         self.next += 1
         kind = wire["type"]

@@ -82,7 +82,7 @@ def write_update(c: Node, w: Writer) -> Node:
 
 
 def opening(item: Node) -> Node | None:
-    """The start of a step that is built up by deltas; None for one that is told at once."""
+    """The start of a step that is built up by deltas; None for one that is sent at once."""
     kind = item.get("type")
     if kind == "message":
         return {"type": "model_output" if item.get("role", "assistant") == "assistant" else "user_input"}

@@ -50,7 +50,7 @@ class Step:
 
     def __init__(self, index: int, wire: Node, r: Reader, at: str = "step") -> None:
         self.index = index
-        # Where the step was said, piece by piece: its start stands for all that no delta brought.
+        # The places of the step, piece by piece: its start stands for all that no delta brought.
         self.sources: dict[tuple[Any, ...], tuple[Any, ...]] = {(): r.here(at)}
         self.wire = wire
         self.kind = wire.get("type")
@@ -165,7 +165,7 @@ class Step:
         )
 
     def say(self, r: Reader, *keys: Any) -> None:
-        """Note where the open piece of the step was said first: in the event being read, at these keys."""
+        """Note the first place of the open piece of the step: in the event being read, at these keys."""
         home = ("summary" if self.kind == "thought" else "content", len(self.parts))
         if home not in self.sources:
             self.sources[home] = self.sources[(*home, "text")] = r.here(*keys)
@@ -209,12 +209,12 @@ class Step:
             item["summary"] = [*item.get("summary", ()), *self.parts]
             r.made(item, self._whole("summary", r))
         elif self.args:
-            # As the model wrote it, and as its pieces said it, where the answer in one piece has an object.
+            # As the model wrote it, and as in its pieces, where the answer in one piece has an object.
             item["arguments"] = "".join(self.args)
         return item
 
     def _whole(self, key: str, r: Reader) -> Any:
-        """The step as an answer in one piece would have it, for finding where something in it was said."""
+        """The step as an answer in one piece would have it, for locating its values."""
         said = [{"type": "text", "text": part["text"]} if "text" in part else {} for part in self.parts]
         return r.gather({**self.wire, key: said}, self.sources)
 

@@ -3,7 +3,7 @@
 Events read from this protocol carry the forms of their frames and go back into them; made ones are skipped. For all
 others the rules of the service hold: created, a status update, then one step after the other, never two at a time (what
 belongs to a later step waits), a thought's signature last, the interaction without its steps, and `[DONE]`. A step
-whose payload comes in one delta waits until it is whole, and what an item that is done says beyond its deltas follows.
+whose payload comes in one delta waits until it is whole, and the fields of a finished item beyond its deltas follow.
 Nothing follows an `error` event.
 
 https://ai.google.dev/gemini-api/docs/interactions#streaming
@@ -103,7 +103,7 @@ class StreamWriter(Ends):
     # ---- more of the same -------------------------------------------------------------------------------------------
 
     def _goes_on(self, event: Event) -> bool:
-        """Whether there is nothing to say of a delta but more of the last one's text."""
+        """Whether a delta has only more of the last one's text."""
         if (event.get("output_index"), event.get("content_index")) != self.like[1:] or not event.get("delta"):
             return False
         return not event.get("choice") and self._is_bare(event)
@@ -214,7 +214,7 @@ class StreamWriter(Ends):
         if self.own:
             return [wire_event("interaction.created", {"interaction": interaction})]
         interaction.setdefault("id", self.id)
-        interaction.pop("usage", None)  # the end tells it
+        interaction.pop("usage", None)  # the end has it
         update = {"interaction_id": self.id, "status": interaction["status"]}
         return [
             wire_event("interaction.created", {"interaction": interaction}),
@@ -223,7 +223,7 @@ class StreamWriter(Ends):
 
     def _progress(self, event: Event) -> list[Event]:
         if not self.own:
-            return []  # said when it was created
+            return []  # sent when it was created
         wire: Node = self.w.piece(write_update, event["response"])
         return [wire_event("interaction.status_update", wire)]
 
@@ -364,5 +364,5 @@ class StreamWriter(Ends):
 
 
 def _is_picture(event: Event) -> bool:
-    """Whether a part of a summary is told at once, and not in deltas."""
+    """Whether a part of a summary is sent at once, and not in deltas."""
     return (event.get("part") or {}).get("type") not in ("summary_text", None)

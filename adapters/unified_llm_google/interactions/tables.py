@@ -112,7 +112,7 @@ MODALITIES = {name: f"{name}_tokens" for name in CONTENTS}
 # Protocols of the same provider, whose hosted tools are ours.
 KIN = frozenset(("google-interactions", "google-generate-content"))
 
-# Protocols whose providers keep a conversation unless they are told not to.
+# Protocols whose providers keep a conversation by default.
 KEEPING = frozenset(("google-interactions", "openai-responses"))
 
 # error.code, by class; the first of a class is what is written for it.

@@ -36,7 +36,7 @@ _LEGACY = ("user", "model")
 
 
 def read_steps(wires: list[Any], r: Reader, role: str = "user") -> list[Node]:
-    """The items of a list of steps, of contents (spoken by `role`), of older turns, or of any mixture of them."""
+    """The items of a list of steps, of contents (of `role`), of older turns, or of any mixture of them."""
     items: list[Node] = []
     number = 0
     r.plain = True
@@ -77,7 +77,7 @@ def read_steps(wires: list[Any], r: Reader, role: str = "user") -> list[Node]:
 
 
 def _shorten(item: Node) -> None:
-    """The one plain text of a message in a history, as it is said in short."""
+    """The one plain text of a message in a history, in its short form."""
     content = item.get("content")
     if item["type"] == "message" and type(content) is list and len(content) == 1:
         if len(content[0]) == 2 and "text" in content[0] and content[0]["text"]:
@@ -131,7 +131,7 @@ def open_thought(wire: Node, r: Reader) -> Node:
     anchor = anchor_of({"summary": summary}) if summary else None
     opened = open_sealed(wire["signature"], anchor, r)
     if opened is not None and type(opened.get("type")) is str:
-        # For its neighbor; a thought that says something itself stays what it is.
+        # For its neighbor; a thought with content of its own stays as it is.
         if r.secret is not None or (opened["type"] == CARRIED and not summary):
             return opened
     shown = read_step({key: value for key, value in wire.items() if key != "signature"}, r)
@@ -188,7 +188,7 @@ def _attach(envelope: Node, items: list[Node]) -> bool:
 
 
 def write_steps(items: list[Node], w: Writer, bare: bool = False) -> list[Any]:
-    """The steps of a list of items. Contents that came outside any step stay so if all did, or `bare` says so."""
+    """The steps of a list of items. Contents that came outside any step stay so if all did, or with `bare`."""
     out: list[Any] = []
     values = arguments_of(items, exact=True)
     bare = bare or all(w.form(item, "in") == "bare" for item in items)
@@ -309,7 +309,7 @@ def sealed_whole(item: Node, w: Writer, mark: int) -> list[Node]:
     What was called lost of it since `mark` is in the envelope.
     """
     if not item.get("opaque") or w.secret is None:
-        return []  # without a secret it could not be told from a forged one
+        return []  # without a secret it could not be distinguished from a forged one
     for index in range(mark, len(w.raw)):
         node, keys, fate, _, capability = w.raw[index]
         if fate == "lost":

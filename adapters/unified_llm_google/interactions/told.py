@@ -1,4 +1,4 @@
-"""What has no content of its own here and is said in text."""
+"""Parts without a content of their own here, sent as text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def as_text(c: Node, key: str, how: str) -> Node:
 
 
 def tell_document(c: Node, w: Writer) -> Node | None:
-    """A document that is told in parts, of which the texts can be said here."""
+    """A document in parts, of which the texts can be sent here."""
     inner = c["content"]
     if type(inner) is str:
         return as_text(c, "content", "sent as text")

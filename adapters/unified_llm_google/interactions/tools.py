@@ -37,7 +37,7 @@ def write_custom(c: Node, w: Writer) -> Node:
 
 
 def _borrowed(c: Node, w: Writer, type_: str) -> None:
-    """A dated or older name of a hosted tool is not told apart here."""
+    """A dated or older name of a hosted tool is not distinguished here."""
     if w.context.get("tool", type_) != type_:
         c["type"] = Fated("approximated", f"declared as {type_}")
 
@@ -174,14 +174,14 @@ def write_mcp(c: Node, w: Writer) -> Node | None:
     return wire
 
 
-tools.cannot("mcp", "Interactions knows MCP servers by their URL")
+tools.cannot("mcp", "Interactions requires the URL of an MCP server")
 tools.cannot("namespace programmatic_tool_calling", "Interactions declares all tools, each on its own")
 tools.cannot("shell local_shell apply_patch", "Interactions has no such tool")
-tools.cannot("image_generation", "images are asked for by response_format")
+tools.cannot("image_generation", "images are requested by response_format")
 
 
 def write_tools(declared: list[Node], w: Writer) -> list[Any]:
-    """The tools, one after the other: a pair may want to know under which of its names a tool came."""
+    """The tools, one after the other: a pair may need the name under which a tool came."""
     usual = write_usual_functions(declared, w)
     if usual is not None:
         return usual

@@ -24,13 +24,13 @@ __all__ = ["UNASKED", "UNSIGNED", "is_history", "is_signed", "read_usual", "writ
 
 Node = dict[str, Any]
 
-# Who speaks in a step, and what a text of theirs is.
+# The role of a step, and the type of its texts.
 _SPEAKERS = {"user_input": ("user", "input_text"), "model_output": ("assistant", "output_text")}
 _STEPS = {"user": "user_input", "assistant": "model_output"}
 UNSIGNED: Node = {"type": "thought", "signature": PLACEHOLDER}
 """The thought that goes before a call without a signature."""
 UNASKED = ("placeholder; unsigned calls are rejected", "reasoning.signature")
-"""What is told of it."""
+"""Its detail."""
 # What is noted of a call before which it stood.
 _MARKED = {"form": {"unsigned": True}}
 # Where the name of a result is in its step.
@@ -43,7 +43,7 @@ _FUNCTION = {"type", "name", "description", "parameters"}
 
 
 def is_history(wires: list[Any], r: Reader) -> bool:
-    """Whether these steps are the input: of the document, or of what a stream tells in an event."""
+    """Whether these steps are the input: of the document, or of a stream's event."""
     return (type(r.doc) is dict and r.doc.get("input") is wires) or r.context.get("input") is wires
 
 
@@ -108,7 +108,7 @@ def read_usual(wires: list[Any], start: int, items: list[Node], r: Reader) -> in
                     break
                 said = content[0]
                 if short and len(content) == 1 and len(said) == 2 and said["type"] == "text" and said["text"]:
-                    # The one text of a message, as it is said in short.
+                    # The one text of a message, in its short form.
                     parts = said["text"]
                     if type(parts) is not str:
                         break
@@ -120,7 +120,7 @@ def read_usual(wires: list[Any], start: int, items: list[Node], r: Reader) -> in
                 item = {"type": "message", "role": role, "content": parts}
                 letter(ROLES.get(role, USER))
             elif kind == "thought" and wire == UNSIGNED and wires[number + 1]["type"] == "function_call":
-                # It says that the call is not signed, and nothing else: made for the call, it goes with it.
+                # It only marks the call as unsigned: made for the call, it goes with it.
                 unsigned = True
                 continue
             elif kind == "thought":
@@ -168,7 +168,7 @@ def write_usual(
 
     Gives the number of the first that is none of these; their count at the end. `values` are the arguments of calls
     that come back from their object as they are; `unsigned` calls that open a turn of the model's are preceded by a
-    thought that says so.
+    thought that marks it.
     """
     add = out.append
     signed = is_signed(out, w)
@@ -236,7 +236,7 @@ def write_usual(
 def is_signed(out: list[Any], w: Writer) -> bool:
     """Whether the model's turn that is being written has a signed step already.
 
-    What was found before is kept, since this is asked again and again while `out` grows.
+    What was found before is kept, since this is called repeatedly while `out` grows.
     """
     steps, known, signed = w.context.get("signed steps", (None, 0, False))
     if steps is not out or known > len(out):

@@ -1,6 +1,6 @@
 """`local/echo`: a deterministic, lenient upstream in every installed protocol, without network or key.
 
-It repeats the last text of the user; directives in that text ask for anything else (docs/echo.md). What to answer is
+It repeats the last text of the user; directives in that text request anything else (docs/echo.md). What to answer is
 decided on the canonical request, and the adapters read and write the wire. It answers requests that providers refuse.
 
 >>> import httpx2

@@ -1,7 +1,7 @@
 """What carries a service: an ASGI app, and transports for httpx2 and the older httpx. None of them buffers a stream.
 
 The two libraries are alike, so their transports are one factory over the library; neither is imported until it is
-asked for.
+requested.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a canonical request says, as far as an answer depends on it. What is ill-typed is skipped, never refused."""
+"""The facts of a canonical request that an answer depends on. What is ill-typed is skipped, never refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unified_llm.passes.convert import kind_of
 Node = dict[str, Any]
 MEDIA = {"input_image": "image", "input_audio": "audio", "input_video": "video", "input_file": "file"}
 PLACES = ("filename", "file_id", "image_url", "audio_url", "video_url", "file_url", "file_data", "media_type", "format")
-"""Fields of a canonical medium that name it, the most telling first."""
+"""Fields of a canonical medium that name it, the most specific first."""
 TYPES = {
     400: "invalid_request", 401: "authentication", 402: "quota", 403: "permission", 404: "not_found", 408: "timeout",
     409: "conflict", 413: "too_large", 429: "rate_limit", 503: "overloaded", 504: "timeout", 529: "overloaded",
@@ -47,7 +47,7 @@ def canonical(body: Any, adapter: Adapter, kind: str, http: Mapping[str, Any]) -
 
 @dataclass(frozen=True)
 class Turn:
-    """What matters of one item of the conversation: what the `user` or `model` said, or a tool's `result`."""
+    """What matters of one item of the conversation: a text of the `user` or `model`, or a tool's `result`."""
 
     by: str
     text: str = ""
@@ -67,7 +67,7 @@ class Tool:
 
 @dataclass
 class Facts:
-    """What a canonical request says, as far as an answer depends on it."""
+    """The facts of a canonical request that an answer depends on."""
 
     request: Node
     turns: list[Turn]

@@ -70,7 +70,7 @@ class Directive:
         """The word at `place` as a number that is not negative."""
         word = self.words[place] if len(self.words) > (place if place >= 0 else 0) else ""
         if not word.isdecimal() or not word.isascii():
-            raise BadDirective(f"[[{self.name}]] wants a number, not {word!r}")
+            raise BadDirective(f"[[{self.name}]] requires a number, not {word!r}")
         return int(word)
 
 

@@ -66,7 +66,7 @@ def tokens(text: str) -> list[str]:
 
 
 def plan_of(facts: Facts) -> Plan:
-    """The plan for a request; `Refused` where it asks for what is not there."""
+    """The plan for a request; `Refused` where it requires what is not there."""
     last = max((n for n, turn in enumerate(facts.turns) if turn.by == "user"), default=-1)
     spoken = max((n for n, turn in enumerate(facts.turns) if turn.by == "model"), default=-1)
     asked = facts.turns[last] if last >= 0 else Turn("user")
@@ -103,13 +103,13 @@ def quoted(results: list[Turn]) -> str:
 
 
 def _unasked(plan: Plan, facts: Facts, asked: Turn, results: list[Turn]) -> None:
-    """Nothing was asked for: results are quoted, else there is at least a word."""
+    """Without a directive: results are quoted, else there is at least a word."""
     if results:
         plan.pieces.append(Piece("text", quoted(results)))
     elif asked.media:
         plan.pieces.append(Piece("text"))
     else:
-        plan.pieces.append(Piece("text", "(nothing was said)"))
+        plan.pieces.append(Piece("text", "(no text)"))
 
 
 def _planned(step: Step, facts: Facts, results: list[Turn], first: bool) -> Plan:
@@ -155,7 +155,7 @@ def _call(tool: Tool, asked: Directive) -> Piece:
 
 
 def _typed(value: Any, schema: Any) -> Any:
-    """A bare word as what the schema wants; a word that is not JSON is a text anywhere."""
+    """A bare word in the type of the schema; a word that is not JSON is a text anywhere."""
     if not isinstance(value, str):
         return value
     kinds = schema.get("type") if isinstance(schema, dict) else None
@@ -200,7 +200,7 @@ def _obey(asked: Directive, plan: Plan, facts: Facts, results: list[Turn]) -> No
         plan.delay = asked.number(0)
     elif name == "break":
         if asked.words[:1] != ("after",) or asked.words[2:] not in ((), ("quietly",)):
-            raise BadDirective("say [[break after N]] or [[break after N quietly]]")
+            raise BadDirective("use [[break after N]] or [[break after N quietly]]")
         plan.cut = asked.number(1), len(asked.words) == 3
     elif name == "error":
         _fault(asked, plan)
@@ -213,9 +213,9 @@ def _obey(asked: Directive, plan: Plan, facts: Facts, results: list[Turn]) -> No
 def _fault(asked: Directive, plan: Plan) -> None:
     status = asked.number(0)
     if not 400 <= status <= 599 or asked.words[1:2] not in ((), ("after",)):
-        raise BadDirective("say [[error STATUS]] or [[error STATUS after N]], with a status of 400 to 599")
+        raise BadDirective("use [[error STATUS]] or [[error STATUS after N]], with a status of 400 to 599")
     options = asked.options
-    message = str(options.get("message", f"echo was asked for an error {status}"))
+    message = str(options.get("message", f"the prompt requests an error {status}"))
     more: Node = {"code": str(options["code"])} if "code" in options else {}
     if "retry-after" in options:
         more["retry_after"] = Directive("error", (str(options["retry-after"]),)).number(0)
@@ -227,7 +227,7 @@ def _calls(asked: Directive, facts: Facts) -> list[Piece]:
     offered = _offered(facts)
     word = asked.words[0] if asked.words else ""
     if facts.choice == "none" or not offered:
-        raise Refused("echo: a call was asked for, but no tool may be called")
+        raise Refused("echo: the prompt requests a call, but no tool may be called")
     if asked.name == "parallel":
         count = asked.number(0) if word else max(2, len(offered))
         chosen = [offered[n % len(offered)] for n in range(count)]
@@ -241,7 +241,7 @@ def _calls(asked: Directive, facts: Facts) -> list[Piece]:
 
 
 def _forced(plan: Plan, facts: Facts, rounds: int) -> None:
-    """Where the client demands a call there is one; where it wants them one by one, there is only one."""
+    """Where the client demands a call there is one; where it requires one at a time, there is only one."""
     quiet = plan.finish in ("stop",) and not any(p.kind == "refusal" for p in plan.pieces)
     if facts.choice == "required" and not plan.calls and quiet and _offered(facts):
         kept = [piece for piece in plan.pieces if piece.kind == "reasoning"]
@@ -276,7 +276,7 @@ def _joined(plan: Plan) -> None:
 
 
 def _limited(plan: Plan, facts: Facts) -> None:
-    """Texts end where the request's limit or one of its stop texts says."""
+    """Texts end at the request's limit or one of its stop texts."""
     texts = [piece for piece in plan.pieces if piece.kind == "text"]
     for piece in texts:
         found = [(piece.text.find(stop), stop) for stop in facts.stops if stop and stop in piece.text]

@@ -35,7 +35,7 @@ Body = Iterator["bytes | float"]
 
 
 class Broken(ConnectionError):
-    """The connection breaks here: what was asked for with `[[break after N]]`."""
+    """The connection breaks here: as requested with `[[break after N]]`."""
 
 
 @dataclass
@@ -109,7 +109,7 @@ class Stored:
         return [*self.earlier, *items_of(self.facts.request), *self.made["output"]]
 
     def polled(self) -> Node:
-        """What a client that asks for it gets."""
+        """What a client that requests it gets."""
         if self.cancelled:
             return self.head("cancelled")
         if self.background:
@@ -235,7 +235,7 @@ class Service:
         return held.items()
 
     def _fault(self, plan: Plan, stream: bool, digest: str) -> None:
-        """Raise an error that was asked for, before anything is answered."""
+        """Raise a requested error, before anything is answered."""
         if plan.fault is None:
             return
         if plan.times is not None:
@@ -275,7 +275,7 @@ class Service:
         return _json(done.value[asked.adapter.entries][0] if name is not None else done.value)
 
     def _input_items(self, asked: Asked, held: Stored) -> Reply:
-        """A page of the input, the newest first unless asked otherwise."""
+        """A page of the input, the newest first unless requested otherwise."""
         query, items = asked.http["query"], [*held.earlier, *items_of(held.facts.request)]
         items = [{"id": f"item_{digest_of(held.made['id'], n)[:24]}", **item} for n, item in enumerate(items)]
         if query.get("order") != "asc":
@@ -295,7 +295,7 @@ class Service:
 
 
 def _likeliest(headers: Mapping[str, str]) -> Adapter:
-    """The protocol in which to say that there is no such route."""
+    """The protocol of the error for an unknown route."""
     every = [adapter(name) for name in ul.protocols()]
     marked = [each for each in every if any(mark in headers for mark in each.marks)]
     return (marked or [each for each in every if not each.marks] or every)[0]
@@ -318,7 +318,7 @@ def _whole(value: Any, plan: Plan | None = None) -> Body:
     if plan.cut is not None:
         yield data[: len(data) // 2]
         if not plan.cut[1]:
-            raise Broken("echo was asked to break the connection")
+            raise Broken("the prompt requests a broken connection")
         return
     yield data
 
@@ -372,7 +372,7 @@ def _paced(frames: Iterator[bytes], plan: Plan) -> Body:
     for number, frame in enumerate(frames):
         if plan.cut is not None and number >= plan.cut[0]:
             if not plan.cut[1]:
-                raise Broken("echo was asked to break the connection")
+                raise Broken("the prompt requests a broken connection")
             return
         if plan.delay and number:
             yield plan.delay / 1000

@@ -110,7 +110,7 @@ def message_fields(c: Node, w: Writer) -> Node:
 
 
 def _write_result(c: Node, w: Writer) -> Node:
-    """Nothing of a result is shown, but that its call waits for none: the end of the answer says so (`finish.py`)."""
+    """Nothing of a result is shown, but that its call waits for none: the end of the answer shows it (`finish.py`)."""
     c.pop("call_id")
     for key in ("output", "name"):
         if key in c:
@@ -124,7 +124,7 @@ def _write_answered_call(c: Node, w: Writer) -> Node:
         if key not in ("extra", "turn"):
             c[key] = Fated("lost", "answered already: a client would make the call again")
     c["type"] = Fated("lost", "answered already: a client would make the call again")
-    c["call_id"] = Fated("approximated", "told by finish_reason")
+    c["call_id"] = Fated("approximated", "represented by finish_reason")
     return {}
 
 
@@ -211,7 +211,7 @@ def _complete(wire: Node, logprobs: Node, w: Writer) -> None:
 
 
 def complete_audio(audio: Node, w: Writer, data: Any, told: Collection[str] = ()) -> None:
-    """Give generated audio with these data the keys that it lacks, but for those that a stream told before."""
+    """Give generated audio with these data the keys that it lacks, but for those that a stream sent before."""
     if type(audio.get("id")) is not str and "id" not in told:
         audio["id"] = made_id("audio", str(data))
         w.added(audio, "id")

@@ -1,6 +1,6 @@
 """Content parts and annotations of Chat Completions, each read and written side by side.
 
-A part's canonical type depends on who speaks: a `text` of the user is `input_text`, of the assistant `output_text`.
+A part's canonical type depends on the role: a `text` of the user is `input_text`, of the assistant `output_text`.
 Chat nests what Responses keeps flat (`function`, `custom`, `image_url`, `file`), so most pairs only change the depth.
 
 https://platform.openai.com/docs/api-reference/chat/create
@@ -283,7 +283,7 @@ def takeable(content: Any, w: Writer) -> Any:
 
 @assistant_parts.write("output_audio")
 def write_transcript(c: Node, w: Writer) -> Node | None:
-    """What the model said, of audio that the server does not have."""
+    """The transcript of audio that the server does not have."""
     if type(c.get("transcript")) is not str or not c["transcript"]:
         return None
     text, c["transcript"] = c["transcript"], Fated("approximated", "sent as text")

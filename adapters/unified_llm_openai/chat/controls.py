@@ -1,7 +1,7 @@
 """The controls of reasoning: effort, a switch, a budget, what is shown, each where the server has it.
 
 OpenAI has an effort alone. Others have objects (`reasoning`, `thinking`) or switches of their own; the canonical
-setting is one, and says where it stood only as a form. For a server whose dialect says where its controls are, each is
+setting is one, and its place is only a form. For a server whose dialect declares where its controls are, each is
 put there: an effort it has not becomes the nearest, and where there is a switch only, that.
 
 https://platform.openai.com/docs/guides/reasoning https://openrouter.ai/docs/use-cases/reasoning-tokens
@@ -190,7 +190,7 @@ def _fit_switch(control: str, own: Node, sent: str | None, wire: Node, w: Writer
             return sent
     if sent is not None and control != "disabled":
         del own["control"]
-        w.report(w.doc, ("reasoning", "control"), "approximated", "the effort says it")
+        w.report(w.doc, ("reasoning", "control"), "approximated", "represented by the effort")
     elif sent is None and control == "disabled" and "none" in w.dialect.get("efforts", ("none",)):
         if "effort" in w.dialect.get("control", {}) or not refused("reasoning_effort", w):
             set_at(wire, w.dialect.get("control", {}).get("effort", "reasoning_effort"), "none")

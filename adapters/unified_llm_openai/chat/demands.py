@@ -1,4 +1,4 @@
-"""What the server of a dialect wants of a request's parameters, asked of the request that is otherwise written.
+"""The constraints of a dialect's server on the parameters of a request, applied after writing it.
 
 A parameter it refuses or ignores is not sent, one with a name or a word of its own gets it, a value it has not becomes
 the nearest or is left out. Nothing of this is done to a request that was its own.
@@ -102,7 +102,7 @@ def leave_out_choices(wire: Node, w: Writer) -> None:
 
 
 def give_voice(wire: Node, w: Writer) -> None:
-    """Who is to speak has to say in whose voice and in which format; others may leave it to the model."""
+    """Audio output requires a voice and a format; other output may leave it to the model."""
     if "audio" not in (wire.get("modalities") or ()) and not (w.crosses and wire.get("audio")):
         return
     said = wire.get("audio") or {}
@@ -136,7 +136,7 @@ def _leave_out(key: str, value: Any, w: Writer) -> None:
     elif key == "stream_options" and type(value) is dict and w.dialect.get("usage_always"):
         for inner in value:
             said = inner == "include_usage"
-            detail = "the server tells it without being asked" if said else reason
+            detail = "the server sends it by default" if said else reason
             w.report(w.doc, (key, inner), "emulated" if said else "lost", detail)
     else:
         leave_out(key, value, w, home_of)

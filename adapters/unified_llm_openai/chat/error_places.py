@@ -1,4 +1,4 @@
-"""Errors that are not where OpenAI has them: the places a dialect says, read from and written back to.
+"""Errors that are not where OpenAI has them: the places that a dialect declares, read from and written back to.
 
 A place is a dotted path; a number in it is a place in a list, of objects. What stood there is noted as a form.
 """
@@ -20,7 +20,7 @@ _FINE = (0, "0", "", None)
 
 
 def read_places(w: Node, r: Reader) -> Node:
-    """What of an error (message, code, type) is where the dialect says, popped; under `PLACES`, where it was."""
+    """What of an error (message, code, type) is where the dialect declares it, popped; under `PLACES`, where it was."""
     found: Node = {}
     places = {}
     for key in ("message", "code", "type"):
@@ -39,14 +39,14 @@ def mark_places(error: Node, places: dict[str, str], r: Reader) -> None:
 
 
 def marked_places(error: Node, w: Writer) -> dict[str, str]:
-    """Where each key stood, as far as the dialect that is written says so too."""
+    """Where each key stood, as far as the written dialect declares it too."""
     noted = w.form(error, PLACES)
     pairs = (each.partition("=") for each in noted) if type(noted) is list else ()
     return {key: path for key, _, path in pairs if path in w.dialect.get(f"error_{key}", ())}
 
 
 def failed(w: Node, r: Reader) -> bool:
-    """Whether an answer says that it is none, in the server's own way."""
+    """Whether an answer is an error, in the server's own form."""
     codes = (_at(w, path.split(".")) for path in r.dialect.get("error_code", ()))
     return any(code not in _FINE for code in codes)
 

@@ -2,7 +2,7 @@
 
 OpenAI's body is `{"error": {message, type, param, code}}`; others send bare text, a list, `{"error": "text"}`, or the
 fields at the top. The canonical type is drawn from type, code and HTTP status together; the wire's own type word is
-kept where it says something else, and each form is remembered.
+kept where it means something else, and each form is remembered.
 
 https://platform.openai.com/docs/guides/error-codes
 """
@@ -111,7 +111,7 @@ def _fields(own: Node) -> Node:
 
 
 def _typed(error: Node, own: Node | None, r: Reader) -> Node:
-    """Give the error its canonical type and what HTTP said; the wire's own word is kept where it does not follow."""
+    """Give the error its canonical type and its HTTP part; the wire's own word is kept where it does not follow."""
     places = error.pop(PLACES, {})
     word = error.pop("type", None) or (own.get("type") if own else None)
     status = r.http.get("status")

@@ -1,7 +1,7 @@
-"""Why a choice ended: `finish_reason`, read with what the choice holds and computed where the source does not say it.
+"""Why a choice ended: `finish_reason`, read with what the choice holds and computed where the source has none.
 
-A server that says `stop` beside tool calls means `tool_calls`, and one that says `tool_calls` without any means `stop`;
-the word it used is kept and goes back to it. Another surface's own word travels in `native_finish_reason`.
+A server that sends `stop` beside tool calls means `tool_calls`, and one that sends `tool_calls` without any means
+`stop`; the word it used is kept and goes back to it. Another surface's own word travels in `native_finish_reason`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def has_open_calls(items: list[Node]) -> bool:
 
 
 def read_finish(rest: Node, items: list[Node], r: Reader) -> Node | None:
-    """The finish of a choice, popped from it; None (and a marker) where it does not say."""
+    """The finish of a choice, popped from it; None (and a marker) where it has none."""
     word = rest.get("finish_reason")
     if type(word) is not str or not word:
         if word is None or word == "":
@@ -73,7 +73,7 @@ def read_finish(rest: Node, items: list[Node], r: Reader) -> Node | None:
 
 
 def finish_word(c: Node, node: Node, output: Any, w: Writer) -> Any:
-    """The word for the end of choice `c` (the copy being consumed of `node`); None where a chat server said none."""
+    """The word for the end of choice `c` (the copy being consumed of `node`); None where a chat server sent none."""
     items = output or []
     marker = w.form(items[0], "finish") if items else None
     said = c.get("finish")
@@ -107,8 +107,8 @@ def finish_word(c: Node, node: Node, output: Any, w: Writer) -> Any:
         # Where there is no refusal to show, `stop` would be a success.
         word = FINISH.write("safety")
     if reason == "stop" and marker is None and refused(items):
-        finish["reason"] = Fated("approximated", "beside a refusal it says refusal")
-    # An end that a status said is told as such.
+        finish["reason"] = Fated("approximated", "refusal beside a refusal")
+    # An end from a status is reported as such.
     if node.get("finish") and FINISH.read(word) != reason and not (reason == "refusal" and word == "stop"):
         finish["reason"] = Fated("approximated", f"sent as {word!r}")
     return word

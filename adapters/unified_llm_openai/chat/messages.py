@@ -47,7 +47,7 @@ HOLLOW: dict[str, Any] = {
     "images": [],
     **dict.fromkeys(REASONING_FIELDS, ""),
 }
-"""What servers put into a message where they have nothing to say: a form of saying nothing."""
+"""The empty values that servers put into a message: a form."""
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -92,7 +92,7 @@ def read_message_items(
         message = _opened(message, r)
         items.append(r.made(message, wire))
     items.extend((*late, *made))
-    # In a request null is how nothing is said.
+    # In a request null means absent.
     if form and (answer or form != "null") and not (form == "empty" and message.get("content") == ""):
         r.form(items[0], "content", form)
     for key, hollow in HOLLOW.items():
@@ -111,7 +111,7 @@ def _is_hollow(value: Any, hollow: Any) -> bool:
 
 
 def _read_indexes(made: list[Node], r: Reader) -> None:
-    """A call's index says what its place says: a form."""
+    """A call's index repeats its place: a form."""
     for place, item in enumerate(made):
         drawer = (item.get("extra") or {}).get(r.protocol) or {}
         rest = drawer.get("rest")
@@ -260,7 +260,7 @@ def write_assistant(group: list[Node], w: Writer) -> Node:
         field = w.dialect.get("reasoning_field")
         if field and not w.same and w.dialect.get("reasoning_required") and field not in wire:
             wire[field] = ""
-            w.added(wire, field, "the server wants the reasoning of this turn back")
+            w.added(wire, field, "the server requires the reasoning of this turn")
     return w.turn(group[0], wire)
 
 

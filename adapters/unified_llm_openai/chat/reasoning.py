@@ -223,7 +223,7 @@ def write_reasoning(items: list[Node], w: Writer, calls: bool = False, late: Col
     """The fields that the reasoning items of one message share; what has no slot at this target is reported.
 
     The `thinking` chunks of servers that keep reasoning in the content are under "content", the text of those that
-    keep it between tags is under "tagged". `calls` tells that the message has calls; `late` has the identities of the
+    keep it between tags is under "tagged". `calls` means that the message has calls; `late` has the identities of the
     items that came after text.
     """
     wire: Node = {}
@@ -346,7 +346,7 @@ def _write_fields(item: Node, field: str, c: Node, w: Writer) -> Node:
 
 
 def _edited(details: list[Any], texts: list[str]) -> list[Any]:
-    """Details whose readable text is what the canonical item says."""
+    """Details whose readable text is that of the canonical item."""
     places = [
         (index, "text" if kind == "reasoning_text" else "summary")
         for index, (text, kind) in enumerate(map(detail_text, details))

@@ -82,7 +82,7 @@ def write_request(c: Node, w: Writer) -> Node:
 
 
 class _Open:
-    """The calls that wait for a result, for results that do not say whose they are, and those of custom tools."""
+    """The calls that wait for a result, for results without the id of a call, and those of custom tools."""
 
     __slots__ = ("_calls", "_looked", "_r", "custom", "items", "legacy")
 
@@ -93,7 +93,7 @@ class _Open:
         self._r, self._calls, self._looked = r, list[str](), 0
 
     def calls(self) -> list[str]:
-        """The ids of the calls without a result, found out when a result asks."""
+        """The ids of the calls without a result, computed on the first result."""
         for item in self.items[self._looked :]:
             if item.get("type") in _CALLS and not _is_legacy(item, self._r):
                 self._calls.append(item["call_id"])
@@ -268,7 +268,7 @@ def _write_message(item: Node, c: Node, w: Writer) -> Node:
     content = c.pop("content", None)
     wire: Node = {"role": allowed, "content": "" if content is None else w.parts(user_parts, takeable(content, w))}
     if content is None:
-        w.added(wire, "content", "the source says nothing")
+        w.added(wire, "content", "no value in the source")
     elif wire["content"] == [] and w.source != w.protocol:
         wire["content"] = ""  # of a list at least one part is demanded
     if "name" in c and takes_names(w):
@@ -294,7 +294,7 @@ def _write_output(item: Node, media: list[tuple[Node, list[Node]]], c: Node, w: 
     if c.get("is_error") is True:
         _write_failure(c, wire, w)
     elif c.get("is_error") is False:
-        c["is_error"] = Fated("approximated", "the text of the result says nothing of a failure")
+        c["is_error"] = Fated("approximated", "the text of the result has no failure")
     if content == "" and type(given) is list:
         w.added(wire, "content", "nothing of the result has a form here")
     marker = w.form(c, "id")
@@ -307,14 +307,14 @@ def _write_output(item: Node, media: list[tuple[Node, list[Node]]], c: Node, w: 
         if type(named) is str:
             wire["name"] = named
             if "name" not in item:
-                w.added(wire, "name", "the server wants it")
+                w.added(wire, "name", "required by the server")
     elif "name" in c and not is_foreign(w):
         wire["name"] = c.pop("name")
     return wire
 
 
 def _write_failure(c: Node, wire: Node, w: Writer) -> None:
-    """Say in the text of a result that the tool failed, for which Chat has no field."""
+    """Write into the text of a result that the tool failed, for which Chat has no field."""
     content = wire["content"]
     if type(content) is list:
         before, behind = ({"type": "text", "text": end} for end in FAILURE)

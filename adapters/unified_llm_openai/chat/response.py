@@ -2,7 +2,7 @@
 
 The first choice is the response's output, the others are its choices. What a choice or its message had beside what is
 understood lives on the first item of its turn. Writing joins all items of a choice into the one message a choice has;
-the word for its end is computed where the source did not say it in ours. A failed response has no form of its own
+the word for its end is computed where the source has another. A failed response has no form of its own
 here: it is written as the error body a failed request gets.
 
 https://platform.openai.com/docs/api-reference/chat/object
@@ -205,7 +205,7 @@ def write_response(c: Node, w: Writer) -> Any:
 
 
 def consume_status(c: Node, w: Writer) -> None:
-    """Pop what `finish_reason` says already; where it is all there is, it becomes the finish."""
+    """Pop what `finish_reason` represents; where it is all there is, it becomes the finish."""
     reason = None
     if type(c.get("incomplete_details")) is dict:
         reason = take(c, "incomplete_details").pop("reason", None)

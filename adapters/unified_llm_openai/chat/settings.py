@@ -1,6 +1,6 @@
 """The settings of a chat request that are more than a rename: each `_read_x` beside its `_write_x`.
 
-Several have an old and a new spelling. The canonical model knows one; which spelling was used is a marker of form.
+Several have an old and a new spelling. The canonical model has one; which spelling was used is a marker of form.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
 
 
 def _limit(c: Node, w: Writer) -> str:
-    """How the limit of output is spelled: as the server wants it, else as it was."""
+    """How the limit of output is spelled: as the server requires it, else as it was."""
     spelling: str | None = None if w.same else w.dialect.get("max_tokens")
     return spelling or ("max_tokens" if w.form(c, "max_tokens") else "max_completion_tokens")
 
@@ -185,7 +185,7 @@ def _write_tools(c: Node, wire: Node, w: Writer) -> None:
         if written or not (given or is_foreign(w)):
             wire["tools"] = written
         elif not new:
-            w.report(w.doc, ("tools",), "approximated", "no tools are declared by saying nothing")
+            w.report(w.doc, ("tools",), "approximated", "no tools are declared by leaving them out")
 
 
 def _write_web_search(c: Node, w: Writer) -> Node:

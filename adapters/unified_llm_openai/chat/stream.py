@@ -6,7 +6,7 @@ slots they go back into, so that our own writer rebuilds it. A chunk that repeat
 text takes a path of its own (`stream_plain.py`).
 
 The terminal event waits for `[DONE]` or the end, since usage and moderation come after the last choice has ended. A
-stream that ends before a choice did was cut off; some servers never say why they end, and their usage followed by
+stream that ends before a choice did was cut off; some servers never send a finish reason, and their usage followed by
 `[DONE]` is taken for it.
 
 https://platform.openai.com/docs/api-reference/chat-streaming
@@ -63,7 +63,7 @@ class ChatReader:
         self.usage: Node | None = None
         self.usage_event: tuple[int | None, Any] = (None, None)
         self.usage_null = False
-        # What the first chunk says of the whole answer, what of it is kept, and what later chunks add; where from.
+        # The fields of the whole answer in the first chunk, what of it is kept, and what later chunks add; where from.
         self.first: Node = {}
         self.kept: Node = {}
         self.late: Node = {}
@@ -119,7 +119,7 @@ class ChatReader:
         return self.r.made({"type": FRAME, "extra": {self.r.protocol: {**drawer, "rest": rest}}}, data)
 
     def _framed(self, events: list[Event], frame: Node, rest: Node | None = None) -> list[Event]:
-        """The events of a chunk; `rest` is what of it no later event will tell."""
+        """The events of a chunk; `rest` is the part that no later event has."""
         drawers = events[0].setdefault("extra", {})
         drawer = drawers.setdefault(self.r.protocol, {})
         drawer["frame"] = {"count": len(events), **frame}
@@ -160,7 +160,7 @@ class ChatReader:
         return self._answer()[0]
 
     def _answer(self) -> tuple[Node, Node | None]:
-        """The response of all that was said, and how it ended."""
+        """The response of all chunks, with its finish reason."""
         response, first = self.response, self.choices.get(0)
         response["output"] = first.output() if first is not None else []
         finish = first.finish_node if first is not None else None
@@ -193,7 +193,7 @@ class ChatReader:
         return self.r.made(response, self.r.gather(self.first, self.sources)), finish
 
     def _place_finish(self, node: Node, choice: ChoiceReader, above: Path, sources: Sources) -> None:
-        """Say where the words for the end of a choice stand."""
+        """Note where the words for the end of a choice stand."""
         for key, word in (("reason", "finish_reason"), ("native", "finish_reason"), ("native", "native_finish_reason")):
             if (word,) in choice.sources:
                 sources[*above, word] = choice.sources[word,]
@@ -271,7 +271,7 @@ class ChatReader:
         return {"type": "response.created", "response": self.r.made(response, data)}
 
     def _beside_choices(self, data: Node) -> Node:
-        """What a chunk without choices has that the terminal event will not tell."""
+        """The part of a chunk without choices that the terminal event does not have."""
         if self.ended or self.head is None:
             late = {key: value for key, value in data.items() if key not in _HEAD and key not in PADDING}
             if not self.ended and "usage" in late:
@@ -280,9 +280,10 @@ class ChatReader:
         return self._late(data)
 
     def _late(self, data: Node) -> Node:
-        """What a later chunk says of the whole answer: what is new, and the fingerprint, which the last one decides.
+        """The fields of the whole answer in a later chunk: the new ones, and the fingerprint, which the last one
+        decides.
 
-        The rest of what it says otherwise than the first is given back, once for each key.
+        Other values that differ from the first are given back, once for each key.
         """
         first, late = self.first, self.late
         node: Node
@@ -324,7 +325,7 @@ class ChatReader:
         if self.ended:
             return [self._whole(event, data)]
         self.ended = True
-        # What the chunks before said as well was told.
+        # Values of earlier chunks were sent already.
         left = {key: value for key, value in rest.items() if key not in PADDING and self.first.get(key, ...) != value}
         frame = {"chunk": copied(data), "slots": [], "bare": list(_HEAD), **_beside(event)}
         return self._framed(out, frame, left)

@@ -73,9 +73,9 @@ class ChoiceWriter:
         self.spoke = False
         self.messages = 0
         self.calls: dict[int, Call] = {}
-        # The calls that are not closed, as far as they are known to be, in order: the first of them speaks.
+        # The calls that are not closed, as far as that is known, in order: the first of them sends.
         self.open_calls: deque[Call] = deque()
-        # The parts of reasoning that were told, by item, type and place.
+        # The parts of reasoning that were sent, by item, type and place.
         self.reasoned: set[tuple[Any, ...]] = set()
         self.reasoned_places: set[int] = set()
         # Whether a tag that opens reasoning waits for the one that closes it.
@@ -86,7 +86,7 @@ class ChoiceWriter:
         self.audio: Node = {}
         self.beside: Node = {}
         self.done_places: set[int] = set()
-        # The places of items that have no form here: nothing of them goes out, and their end tells.
+        # The places of items that have no form here: nothing of them goes out, and their end reports it.
         self.mute: set[int] = set()
         self.details = 0
         # The places whose deltas had log probabilities, and whether the one audio part of an answer was written.
@@ -230,7 +230,7 @@ class ChoiceWriter:
         return self.open_calls[0] if self.open_calls else None
 
     def _close_call(self, call: Call) -> list[Delta]:
-        """What waited for the end of a call: nothing, unless it was the one that spoke."""
+        """What waited for the end of a call: nothing, unless it was the sending one."""
         out: list[Delta] = []
         was, call.closed = self._speaking(), True
         while was is not None:
@@ -291,7 +291,7 @@ class ChoiceWriter:
         return []
 
     def _reasoning_done(self, item: Node, place: int) -> list[Delta]:
-        """The end of reasoning between tags, all of it where no delta told it."""
+        """The end of reasoning between tags, all of it where no delta had it."""
         out: list[Delta] = []
         if place not in self.reasoned_places:
             parts = [*(item.get("summary") or ()), *(item.get("content") or ())]
@@ -334,7 +334,7 @@ class ChoiceWriter:
         return out
 
     def _numbered(self, details: list[Any]) -> list[Any]:
-        """The SDK's accumulator wants an index in every object of a list, and joins those that share one."""
+        """The SDK's accumulator requires an index in every object of a list, and joins those that share one."""
         out = []
         for detail in numbered_behind(details, self.details):
             if type(detail) is dict and type(detail.get("index")) is not int:
@@ -379,7 +379,7 @@ class ChoiceWriter:
             out += self._first({"annotations": self.annotations})
         if self.tail:
             if "reasoning_details" in self.tail:
-                # Numbered when they go: an accumulator wants them in order.
+                # Numbered when they go: an accumulator requires them in order.
                 self.tail["reasoning_details"] = self._numbered(self.tail["reasoning_details"])
             out += self._first(self.tail)
         kept = dict(((output[0] if output else {}).get("extra") or {}).get(self.w.protocol, {}).get("turn") or {})

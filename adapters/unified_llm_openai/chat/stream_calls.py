@@ -41,7 +41,7 @@ class _Call:
         self.name: str | None = None
         self.kind = "function"
         self.arguments: list[str] = []
-        self.waiting = False  # whether the arguments so far are still to be told
+        self.waiting = False  # whether the arguments so far are still to be sent
         self.rest: Node = {}
         self.inner: Node = {}
         self.fragments = Fragments()  # what these two consist of
@@ -108,13 +108,13 @@ def _inner(fragment: Node, kind: str | None) -> tuple[str, Node, str | None]:
     return kind, inner, name if type(name) is str and name else None
 
 
-# What a fragment says to be put in its place, and what says nothing.
+# The fields of a fragment with its place, and those without information.
 _SILENT = frozenset(("index", "type"))
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 
 
 def _odd(fragment: Node, kind: str, name: str | None, value_key: str) -> Node:
-    """What of a fragment no call tells: another type, another name, arguments that are none or come too late."""
+    """The part of a fragment that no call has: another type, another name, arguments that are none or come too late."""
     odd: Node = {}
     if fragment.get("type") not in (None, "", kind):
         odd["type"] = fragment["type"]
@@ -151,7 +151,7 @@ class Calls:
         self.legacy: _Call | None = None
 
     def fragment(self, fragment: Node, left: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> Node:
-        """The events of a fragment; gives back what of it neither they nor the call that is done will tell."""
+        """The events of a fragment; gives back the part that neither they nor the finished call have."""
         call_id = fragment.get("id")
         call_id = call_id if type(call_id) is str and call_id else None
         kind, inner, name = _inner(fragment, None)
@@ -241,7 +241,7 @@ class Calls:
             self._identify(call)
 
     def _identify(self, call: _Call) -> None:
-        """Know a call by its id: the last of those that share one, and the last of these under its index."""
+        """Register a call by its id: the last of those that share one, and the last of these under its index."""
         for key in ((call.id or "", ...), (call.id or "", _hashed(call.index))):
             if key not in self._by_id or self._by_id[key].order < call.order:
                 self._by_id[key] = call
@@ -258,7 +258,7 @@ class Calls:
         events.append(self.choice.event(f"{stem}.delta", call.at or {}, delta=text))
 
     def close(self, events: list[Event], *, only_whole: bool = False) -> None:
-        # What was not whole when it was looked at last is not whole now, unless it was told more of.
+        # What was not whole when it was looked at last is not whole now, unless more of it arrived.
         told, self._told = self._told, {}
         for call in [told[order] for order in sorted(told)] if only_whole else self.all:
             if call.done or (only_whole and not call.whole()):

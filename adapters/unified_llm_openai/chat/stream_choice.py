@@ -1,7 +1,7 @@
 """One choice of a chunked stream: which items its deltas open, build and close.
 
 An item is closed as soon as something else begins, calls excepted (`stream_calls.py`), so that the items are in the
-order in which the model spoke. What is not understood adds up and goes to the first item when the choice ends.
+order of the model's output. What is not understood adds up and goes to the first item when the choice ends.
 """
 
 from __future__ import annotations
@@ -343,7 +343,7 @@ class ChoiceReader(ReasoningReader):
     # ---- the end -------------------------------------------------------------------------------------------------
 
     def close(self, events: list[Event]) -> None:
-        """Close everything that is open: some servers go on speaking when they have said why they end."""
+        """Close everything that is open: some servers go on sending behind the finish reason."""
         self.close_open(events)
         self.calls.close(events)
 
@@ -382,7 +382,7 @@ class ChoiceReader(ReasoningReader):
             for part in item["content"] if item["type"] == "message" else ():
                 if message.get(part["type"], 0) in (None, ""):
                     del message[part["type"]]
-        self.r.made(rest, whole)  # a note, so that what is kept of the message now is told now
+        self.r.made(rest, whole)  # a note, so that what is kept of the message now is reported now
         self.finish_node = message_and_choice(items, rest, message, whole, self.index, self.r)
 
     def output(self) -> list[Node]:
@@ -390,7 +390,7 @@ class ChoiceReader(ReasoningReader):
 
 
 def _is_void(key: str, value: Any) -> bool:
-    """Whether a delta speaks of a key and says nothing. (That its text is empty is seen where the text is.)"""
+    """Whether a delta has a key without a value. (That its text is empty is seen where the text is.)"""
     return value is None or (value == "" and key == "refusal")
 
 

@@ -1,4 +1,4 @@
-"""An item of a choice that is being told, and the two facts about chunks that reader and writer share."""
+"""An item of a choice that is being sent, and the two facts about chunks that reader and writer share."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Open:
         self.parts: list[tuple[Node, list[str]]] = []
         self.fields: list[str] = []
         self.details = details_of()
-        # What the details said so far, but for their text.
+        # The details so far, but for their text.
         self.told: dict[Any, Any] = {}
         self.sealed: str | None = None
         # What the item was before another surface's client had to carry it.
@@ -52,7 +52,7 @@ class Open:
         return next((i for i, (part, _) in enumerate(self.parts) if part["type"] == kind), None)
 
 
-# The JSON types in which a delta says something under these keys.
+# The JSON types of values with information under these keys.
 TYPES: dict[str, tuple[type, ...]] = {
     "content": (str, list),
     "refusal": (str,),

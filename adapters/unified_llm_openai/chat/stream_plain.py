@@ -1,7 +1,7 @@
 """The fast path: a chunk equal to the last one but for its text, which is the bulk of every stream.
 
 The last chunk is kept as a template. The varying piece of a new one is put into it, and one comparison of dicts,
-made in C, says whether anything else differs; if not, the event is known but for its text, and the frame is shared
+made in C, checks whether anything else differs; if not, only the text of the event is new, and the frame is shared
 with the last one's. Only the padding may differ too. Anything else goes the long way, and becomes the next
 template.
 """
@@ -21,7 +21,7 @@ Event = dict[str, Any]
 Node = dict[str, Any]
 
 _TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
-# What may be said again and again in a delta without adding up.
+# The fields that a delta may repeat without adding up.
 _REPEATED = frozenset(("role", *_TEXTS))
 
 

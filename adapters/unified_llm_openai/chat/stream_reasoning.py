@@ -75,7 +75,7 @@ class ReasoningReader:
                 self._merge(self.open, details, path)
 
     def _merge(self, open_: Open, details: list[Any], path: Path) -> None:
-        """More details of the item that is open; where the first came, and what later ones say beside their text."""
+        """More details of the item that is open; where the first came, and the other fields of later ones."""
         first = ("reasoning_details",) not in open_.sources
         if first:
             open_.sources[("reasoning_details",)] = self.r.here(*path, "reasoning_details")
@@ -132,7 +132,7 @@ class ReasoningReader:
         return None
 
     def _restore_messages(self) -> None:
-        """Messages whose envelope came beside their text, once the whole of it is there to know them by."""
+        """Messages whose envelope came beside their text, once the whole of it is there to recognize them."""
         for sealed in self.messages:
             for item in self.items:
                 if item and item["type"] == "message" and anchor_of(item) == anchor_of(sealed):
@@ -183,7 +183,7 @@ class ReasoningReader:
 
 
 def _news(detail: Any, told: dict[Any, Any]) -> list[tuple[str, ...]]:
-    """What of a detail no other of its index and type said: all of it, or the keys of it; `told` is what they said."""
+    """The part of a detail that no other of its index and type has: all of it, or keys; `told` is the others' part."""
     if type(detail) is not dict or "index" not in detail:
         return [()]
     entry = (str(detail["index"]), str(detail.get("type")))
@@ -191,7 +191,7 @@ def _news(detail: Any, told: dict[Any, Any]) -> list[tuple[str, ...]]:
     told[entry] = True
     found: list[tuple[str, ...]] = []
     for key, value in detail.items():
-        # The text is told as it comes.
+        # The text is sent as it comes.
         if key in ("text", "summary") or value is None or (key in ONCE and told.get((*entry, key)) == value):
             continue
         if key in ONCE:
@@ -201,7 +201,7 @@ def _news(detail: Any, told: dict[Any, Any]) -> list[tuple[str, ...]]:
 
 
 def _odd_chunk(chunk: Any) -> Any:
-    """What of a chunk no text tells: all of a chunk of another kind, what is beside the text of a known one."""
+    """The part of a chunk without a text: all of a chunk of another kind, what is beside the text of a known one."""
     kind = chunk.get("type") if type(chunk) is dict else None
     if kind == THINKING and type(chunk.get(THINKING)) is list:
         odd = {key: value for key, value in chunk.items() if key not in ("type", THINKING)}
@@ -223,5 +223,5 @@ def _opened(detail: Any, r: Reader) -> Node | None:
     data = _data(detail)
     item = open_sealed(data, None, r) if r.secret is not None and is_envelope(data, r) else None
     if item is not None:
-        item.pop(LATE, None)  # where it came, the stream tells
+        item.pop(LATE, None)  # its place is in the stream
     return item

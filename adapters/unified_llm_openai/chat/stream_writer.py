@@ -5,8 +5,8 @@ under the rules of its SDK's accumulator: role, id and name are sent once, calls
 without a gap and never interleave (fragments of a later call wait for the earlier one), and sources come in one
 delta. Every choice ends with its own finish chunk, then comes the usage chunk, then `[DONE]`.
 
-With an exchange, usage is sent only where the client asked for it (`stream_options.include_usage`), and the model is
-the one it asked for. Without one the request is unknown, and usage that is there is sent.
+With an exchange, usage is sent only where the client requested it (`stream_options.include_usage`), and the model is
+the requested one. Without one the request is unknown, and usage that is there is sent.
 
 https://platform.openai.com/docs/api-reference/chat-streaming
 """
@@ -61,7 +61,7 @@ class ChatWriter:
         self.beside: Node = {}
         # The time is unknown, and no chunk has one yet.
         self.untimed = False
-        # Choices whose end the source did not say.
+        # Choices without an end in the source.
         self.made: set[int] = set()
         self._plain: tuple[Node, WriteMore] | None = None
         # What the deltas that come now go on with (`spot_of`), and how the next one is written.
@@ -294,7 +294,7 @@ class ChatWriter:
         return out
 
     def _ends(self, response: Node) -> dict[int, tuple[list[Node], Any]]:
-        """Choice to its whole output and the word for its end; what the response says beside them is reported."""
+        """Choice to its whole output and the word for its end; the other fields of the response are reported."""
         ends: dict[int, tuple[list[Node], Any]] = {}
         made = self.made
 
@@ -323,7 +323,7 @@ class ChatWriter:
             wire: Node = {}
             RESPONSE.write(c, wire, w, response)
             if "service_tier" in wire and wire["service_tier"] != (self.head or {}).get("service_tier"):
-                # Clients take it from the first chunk, and it is said at the end only.
+                # Clients take it from the first chunk, and it comes at the end only.
                 c["service_tier"] = wire["service_tier"]
             if metadata is not None:
                 c["metadata"] = metadata

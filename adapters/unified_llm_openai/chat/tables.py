@@ -125,7 +125,7 @@ OUTPUT_DETAILS = (
     "accepted_prediction_tokens",
     "rejected_prediction_tokens",
 )
-# Where servers without `prompt_tokens_details` say how much was read from a cache.
+# Where servers without `prompt_tokens_details` have the tokens that were read from a cache.
 CACHED_SPELLINGS = ("cached_tokens", "prompt_cache_hit_tokens", "num_cached_tokens")
 # What pads chunks against guessing from their length.
 PADDING = ("obfuscation", "p")
@@ -220,7 +220,7 @@ NATIVES = {
 
 _STATELESS = "openai-chat has no server-side state; send the full history"
 _ITEMS = "openai-chat has no such part"
-# Canonical fields and item types without a form here, with what people are told.
+# Canonical fields and item types without a form here, with the detail of their loss.
 REFUSES = {
     **dict.fromkeys(("previous_response_id", "conversation", "prompt", "item_reference"), _STATELESS),
     **dict.fromkeys(("background", "continuation_token"), "openai-chat has no background mode"),

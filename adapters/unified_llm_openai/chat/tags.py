@@ -55,7 +55,7 @@ class Scanner:
         self.held = ""
 
     def feed(self, piece: str) -> list[Told]:
-        """What a piece tells. All of it together, each `before + text[skip:] + after`, is the piece again."""
+        """The content of a piece. All of it together, each `before + text[skip:] + after`, is the piece again."""
         known, text = len(self.held), self.held + piece
         self.held = ""
         found: list[tuple[str, int, int]] = []

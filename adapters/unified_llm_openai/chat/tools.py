@@ -42,7 +42,7 @@ def read_arguments(value: Any) -> tuple[str, str | None]:
 
 
 def write_arguments(value: Any, marker: str | None) -> Any:
-    """The inverse of `read_arguments`, as far as the canonical text still says the same."""
+    """The inverse of `read_arguments`, as far as the canonical text has the same value."""
     if marker == "object":
         try:
             return load_text(value)
@@ -134,7 +134,7 @@ def is_foreign(w: Writer) -> bool:
 
 
 def without_nulls(wire: Node, w: Writer) -> Node:
-    """Without the nulls of another protocol: here they are no way to say nothing."""
+    """Without the nulls of another protocol: here they do not mean absent."""
     return {key: value for key, value in wire.items() if value is not None} if is_foreign(w) else wire
 
 
@@ -186,7 +186,7 @@ def write_custom(c: Node, w: Writer) -> Node:
 
 
 def _write_emulated(c: Node, w: Writer) -> Node:
-    """A custom tool as a function of one string; answers are told by its name, and turned back."""
+    """A custom tool as a function of one string; answers are recognized by its name, and turned back."""
     function = without_nulls(declared_as_function(c, w), w)
     return {"type": "function", "function": function}
 

@@ -1,6 +1,6 @@
-"""Usage: the sums renamed, the details under their own names, and what servers say elsewhere.
+"""Usage: the sums renamed, the details under their own names, and the counts in other places.
 
-Canonical sums include their parts. A server whose `completion_tokens` leaves reasoning out (the total tells) is read
+Canonical sums include their parts. A server whose `completion_tokens` leaves reasoning out (the total shows it) is read
 inclusively and written as it was; a server's own counters stay with the usage object.
 
 https://platform.openai.com/docs/api-reference/chat/object#chat/object-usage
@@ -75,7 +75,7 @@ def read_usage(wire: Node, r: Reader) -> Node:
 
 
 def _read_path(w: Node, usage: Node, hub: str, path: str, r: Reader) -> bool:
-    """A count that the server of the dialect tells somewhere else, where it is not told already."""
+    """A count that the server of the dialect sends in another place, unless it is there already."""
     *above, leaf = path.split(".")
     group, _, key = hub.rpartition(".")
     node: Any = w
@@ -154,7 +154,7 @@ def _complete(wire: Node, w: Writer) -> None:
 
 
 def is_told(wire: Node, usage: Node, w: Writer) -> bool:
-    """Whether a usage object says anything: an empty one is sent only where it came from this protocol."""
+    """Whether a usage object has content: an empty one is sent only where it came from this protocol."""
     return bool(wire) or w.form(usage, "total") is not None
 
 
@@ -162,7 +162,7 @@ _WIRE_GROUPS = {hub: name for name, hub, _ in _DETAILS}
 
 
 def _write_path(wire: Node, hub: str, path: str) -> None:
-    """Tell a count where the server of the dialect tells it."""
+    """Write a count where the server of the dialect has it."""
     group, _, key = hub.rpartition(".")
     details = wire.get(_WIRE_GROUPS[group])
     if type(details) is not dict or key not in details:

@@ -51,7 +51,7 @@ def read_usual(
     called, names, answered, said = told.calls.append, told.names.append, told.results.append, told.texts.append
     thoughts = "reasoning_tags" in r.dialect
     unusual: tuple[int, Any] | None = None
-    spoke = is_models(items[-1]) if items else False  # the model did, in the message before
+    spoke = is_models(items[-1]) if items else False  # whether the message before is the model's
     opened = -1  # where the items of a message begin that may have several
     try:
         for unusual in messages:
@@ -155,7 +155,7 @@ def write_usual(items: list[Node], start: int, out: list[Node], w: Writer) -> in
 
     Gives the number of the first item of a message in which there is something else; their count at the end.
     """
-    # What a dialect wants is known to the pairs.
+    # The pairs handle dialects.
     dialect = () if w.same else w.dialect
     named_results, named_roles = "result_names" in dialect, "roles" in dialect
     foreign, plain = w.source is not None and w.source != w.protocol, w.plain
@@ -224,7 +224,7 @@ def write_usual(items: list[Node], start: int, out: list[Node], w: Writer) -> in
                     break
                 opened, turn, calls, mark = number, its, None, len(w.raw)
                 if stated:
-                    # What states an item has no place here, and is told to be lost.
+                    # What states an item has no place here, and is reported as lost.
                     w.piece(_take_said, item)
                 add({"role": "assistant", "content": content})
         else:
@@ -261,7 +261,7 @@ def _take_said(c: Node, w: Writer) -> None:
 
 
 def _write_texts(parts: list[Node]) -> list[Node] | None:
-    """The parts of plain texts that say something."""
+    """The parts of plain texts that are not empty."""
     out = []
     for part in parts:
         text = part.get("text")

@@ -1,7 +1,7 @@
 """What clients of the API demand of an answer and another protocol's answer does not have.
 
 The settings of the request are echoed from the exchange; what is not set gets the documented default and is recorded
-as added. Ids that have to be made follow from the conversation. The strict form of Open Responses wants every key of
+as added. Ids that have to be made follow from the conversation. The strict form of Open Responses requires every key of
 the resource, an id and a status on every item, and some values in a form of its own.
 
 https://www.openresponses.org/specification
@@ -59,7 +59,7 @@ _NO_STATUS = frozenset(
     item_reference custom_tool_call""".split()
 )
 _SEARCHES = frozenset(("tool_search_call", "tool_search_output"))
-# What a request does not say is this; a client that reads the echo may rely on the keys.
+# The defaults of a request; a client that reads the echo may rely on the keys.
 _DEFAULTS: Node = {
     "error": None,
     "instructions": None,
@@ -70,7 +70,7 @@ _DEFAULTS: Node = {
     "tools": [],
     "top_p": None,
 }
-# What the API itself fills in where a request does not say it: told where the request is known.
+# The defaults of the API itself: written where the request is known.
 _ECHOED: Node = {
     **_DEFAULTS,
     "background": False,
@@ -119,7 +119,7 @@ def id_prefix(kind: str) -> str:
 
 
 def complete_items(wires: list[Any], w: Writer) -> list[Any]:
-    """The items of an answer, each with what a client wants to see on it."""
+    """The items of an answer, each with the fields that clients expect."""
     return [complete_item(wire, w, index) for index, wire in enumerate(wires)]
 
 
@@ -156,10 +156,10 @@ def complete_item(wire: Any, w: Writer, *position: Any, status: str = "completed
             wire.setdefault(key, None)
         if wire.get("container_id") is None:
             wire["container_id"] = ""
-            w.added(wire, "container_id", "the source does not say where")
+            w.added(wire, "container_id", "no container in the source")
     elif kind.removeprefix(SLUG) == "file_search_call" and type(wire.get("queries")) is not list:
         wire["queries"] = []
-        w.added(wire, "queries", "the source does not say")
+        w.added(wire, "queries", "no value in the source")
     elif kind.removeprefix(SLUG) in _SEARCHES and wire.get("execution") is None:
         wire["execution"] = "server"
         w.added(wire, "execution", "required; another protocol's tool search is run by its provider")
@@ -174,7 +174,7 @@ def complete_item(wire: Any, w: Writer, *position: Any, status: str = "completed
 
 
 def complete_text(part: Node, w: Writer) -> None:
-    """A text part, completed in place; Open Responses knows no citations but those of URLs."""
+    """A text part, completed in place; Open Responses has no citations but those of URLs."""
     part.setdefault("annotations", [])
     if part.get("logprobs"):
         filled: list[tuple[Any, ...]] = []
@@ -290,7 +290,7 @@ def _echo(w: Writer) -> Node:
     write_settings(settings, wire, w)
     RESPONSE.write(settings, wire, w, settings)
     w.doc = doc
-    del w.raw[mark:]  # what an echo cannot say was reported with the request
+    del w.raw[mark:]  # losses of the echo were reported with the request
     return wire
 
 

@@ -108,10 +108,10 @@ def write_file_citation(c: Node, w: Writer) -> Node:
         if wire["file_id"]:
             c["file_uri"] = Fated("approximated", "sent as the id of the file")
         else:
-            w.added(wire, "file_id", "the source does not say")
+            w.added(wire, "file_id", "no value in the source")
     if type(wire.get("filename")) is not str:
         wire["filename"] = ""
-        w.added(wire, "filename", "the source does not say")
+        w.added(wire, "filename", "no value in the source")
     if type(wire.get("index")) is not int:
         said = type(c.get("end_index")) is int
         wire["index"] = c["end_index"] if said else w.context.get("text length", 0)
@@ -120,7 +120,7 @@ def write_file_citation(c: Node, w: Writer) -> Node:
                 c["start_index"] = Fated("approximated", "sent as where the file is cited")
             c["end_index"] = Fated("approximated", "sent as where the file is cited")
         else:
-            w.added(wire, "index", "what says no place is about the whole text")
+            w.added(wire, "index", "without a place it applies to the whole text")
     return wire
 
 
@@ -230,7 +230,7 @@ def write_any_file(c: Node, w: Writer) -> Node | None:
     if not (data or c.get("file_id") or c.get("file_url")):
         return None
     if data and not data.startswith("data:") and c.get("media_type"):
-        # The API takes data URLs; bare base64 does not say what it is.
+        # The API takes data URLs; bare base64 has no media type.
         c["file_data"] = f"data:{c.pop('media_type')};base64,{data}"
     wire: Node = write_file(c, w)
     name_file(c, wire)

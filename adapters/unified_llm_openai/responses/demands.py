@@ -1,6 +1,6 @@
-"""What the server of a dialect wants of a request, asked of the request that is otherwise written.
+"""The constraints of a dialect's server on a request, applied after writing it.
 
-Beside what all dialects are asked (`../demands.py`): the choice of tools, the format of the output, the effort.
+Beside those of all dialects (`../demands.py`): the choice of tools, the format of the output, the effort.
 Nothing of this is done to a request that was its own.
 """
 

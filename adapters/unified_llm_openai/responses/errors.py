@@ -2,7 +2,7 @@
 
 OpenAI's body is `{"error": {message, type, param, code}}`, Open Responses' the same with other type words; some servers
 send bare text or the fields at the top. The canonical type is drawn from type, code, text and HTTP status together; the
-wire's own word stays beside it, and goes back while the canonical type says what was read.
+wire's own word stays beside it, and goes back while the canonical type is the one that was read.
 
 https://platform.openai.com/docs/guides/error-codes https://www.openresponses.org/specification
 """

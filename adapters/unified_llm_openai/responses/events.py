@@ -101,7 +101,7 @@ def varying(data: dict[str, Any]) -> tuple[str, ...]:
 
 
 def type_of_item(kind: str) -> str | None:
-    """The type of the item that an event of this kind is about, as far as its name tells."""
+    """The type of the item that an event of this kind is about, as far as its name determines it."""
     name = kind.removeprefix("response.")
     if name.startswith(("output_text", "refusal", "content_part")):
         return "message"

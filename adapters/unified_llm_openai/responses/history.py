@@ -171,7 +171,7 @@ def fold_result(result: Node, call: Node | None, w: Writer) -> bool:
         error = c.get("error")
         if type(error) is dict and error:
             printed = printed or str(error.get("message") or error.get("code") or "")
-            c["error"] = Fated("approximated", "said by the status and the logs")
+            c["error"] = Fated("approximated", "represented by the status and the logs")
         if printed is not None:
             call["outputs"] = [{"type": "logs", "logs": printed}]
         return call
@@ -206,7 +206,7 @@ def write_item(node: Node, w: Writer, *position: Any) -> list[Node]:
         cited = [part["annotations"] for part in parts if type(part.get("annotations")) is list]
         for each in (each for annotations in cited for each in annotations if type(each) is dict):
             if each.get("type") != "url_citation":
-                w.drop(each, "Open Responses knows URL citations only")
+                w.drop(each, "Open Responses has URL citations only")
     if w.facing != "client" or not _has_foreign(node, w):
         mark = len(w.raw)
         wire = w.node(family, node)

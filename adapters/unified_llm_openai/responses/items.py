@@ -154,7 +154,7 @@ _CHUNK = ("stdout", "stderr", "outcome", "created_by")
 
 
 def _pop_chunks(c: Node) -> list[Node] | None:
-    """What a shell printed, where another protocol told more of it; files that commands wrote have no place here."""
+    """What a shell printed, where another protocol has more of it; files that commands wrote have no place here."""
     output = c.get("output")
     if type(output) is not list or not output or not all(type(chunk) is dict for chunk in output):
         return None
@@ -171,14 +171,14 @@ def _shell_output(keys: str, c: Node, w: Writer) -> Node:
         wire["output"] = output
     if "output" in wire:
         return wire
-    # A shell that did not run said nothing elsewhere; here it has to say how it ended.
+    # A shell that did not run has no output elsewhere; here it requires an outcome.
     told = {"stdout": "", "stderr": "", "outcome": {"type": "exit", "exit_code": 1}}
     error = c.get("error")
     if type(error) is dict:
         told["stderr"] = str(error.get("message") or error.get("code") or "")
-        c["error"] = Fated("approximated", "told as what the shell said")
+        c["error"] = Fated("approximated", "sent as the output of the shell")
     wire["output"] = [told]
-    w.added(wire, "output", "the API wants one")
+    w.added(wire, "output", "required by the API")
     return wire
 
 

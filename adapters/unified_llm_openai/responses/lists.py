@@ -37,7 +37,7 @@ _MODEL = (("id", "id"), ("created", "created_at"), ("owned_by", "owned_by"))
 
 
 def _object(w: Node, node: Node, name: str, r: Reader) -> None:
-    """The name of the document's kind, which its writer knows."""
+    """The name of the document's kind, which its writer has."""
     if w.get("object") == name:
         del w["object"]
     elif "object" not in w:
@@ -88,7 +88,7 @@ def _in_full(item: Node) -> Node:
 
 
 def _page(items: list[Node], query: Node) -> Node:
-    """The newest come first unless the query says otherwise."""
+    """The newest come first unless the query has another order."""
     if query.get("order") != "asc":
         items = items[::-1]
     ids = [item.get("id") for item in items]

@@ -1,7 +1,7 @@
 """Requests of the Responses API: create, compact and the counting of input tokens.
 
 What another protocol brought is sent with the defaults of its own world made explicit: nothing is stored that was not
-asked to be, no schema is made strict, and a limit below the API's least is raised to it.
+requested, no schema is made strict, and a limit below the API's least is raised to it.
 
 https://platform.openai.com/docs/api-reference/responses/create
 """
@@ -30,7 +30,7 @@ __all__ = [
 
 Node = dict[str, Any]
 
-# Protocols whose providers keep a conversation unless they are told not to, as this one does.
+# Protocols whose providers keep a conversation by default, as this one does.
 _KEEPING = frozenset(("google-interactions",))
 _ENCRYPTED = "reasoning.encrypted_content"
 _LEAST_OUTPUT = 16

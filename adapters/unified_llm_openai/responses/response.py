@@ -103,7 +103,7 @@ def write_response(c: Node, w: Writer) -> Node:
     if wire.get("status") is None:
         wire["status"] = status
         if not (w.doc.get("finish") or w.doc.get("error")):
-            w.added(wire, "status", "the source does not say how it ended")
+            w.added(wire, "status", "no finish reason in the source")
     elif not own and wire["status"] != status:
         w.report(w.doc, ("status",), "approximated", f"sent as {status!r}")
         wire["status"] = status
@@ -163,7 +163,7 @@ def _moderation(c: Node) -> Node:
 
 
 def _write_end(c: Node, wire: Node, refused: bool, own: bool) -> None:
-    """`incomplete_details` of the finish; what says no more than the status is left in `c`."""
+    """`incomplete_details` of the finish; a reason that only repeats the status is left in `c`."""
     if "incomplete_details" in c and not (c["incomplete_details"] is None and c.get("finish")):
         wire["incomplete_details"] = c.pop("incomplete_details")
     if type(c.get("finish")) is not dict:
@@ -196,7 +196,7 @@ def pop_implied(c: Node, wire: Node, output: list[Node]) -> None:
     if reason == ("tool_calls" if calls else "stop") or (reason == "refusal" and refuses(output)):
         del finish["reason"]
     else:
-        # The words for it are closed: clients of the API know no others.
+        # The words for it are closed: clients of the API accept no others.
         for key in ("reason", "native"):
             if finish.get(key) is not None:
                 finish[key] = Fated("approximated", f"sent as status {wire['status']!r}")
@@ -227,7 +227,7 @@ def status_of(node: Node) -> str:
 
 
 def _with_alias(wire: Node, w: Writer) -> Node:
-    """The model under the name the client asked for; what it resolved to goes into a header."""
+    """The model under the name the client requested; what it resolved to goes into a header."""
     alias = w.exchange.alias if w.exchange is not None else None
     if alias and wire.get("model") != alias:
         if wire.get("model"):

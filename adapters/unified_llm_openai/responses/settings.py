@@ -1,7 +1,7 @@
 """Settings that are objects or lists, shared by requests and the answers that echo them.
 
 The canonical objects (`reasoning`, `text`, ...) hold what other protocols have too. Each is taken apart key by key, so
-that what this wire does not know stays behind and is told.
+that what this wire does not have stays behind and is reported.
 
 https://platform.openai.com/docs/api-reference/responses/create
 """
@@ -122,11 +122,11 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
 def _complete_schema(format_: Node, w: Writer) -> None:
     if format_.get("schema") is None:
         format_["schema"] = {}
-        w.added(format_, "schema", "the API wants one")
+        w.added(format_, "schema", "required by the API")
 
 
 def write_instructions(c: Node, wire: Node, w: Writer) -> None:
-    """System text in parts becomes one string, its parts told apart by a blank line."""
+    """System text in parts becomes one string, its parts separated by a blank line."""
     value = c.get("instructions")
     if type(value) is not list:
         if "instructions" in c:
@@ -143,7 +143,7 @@ _EDIT = ("type", "compact_threshold")
 
 
 def write_edits(c: Node, w: Writer) -> None:
-    """Of the edits of the context that another protocol has, the API knows compaction, by its threshold."""
+    """Of the edits of the context that another protocol has, the API supports compaction, by its threshold."""
     edits = c.get("context_management")
     if type(edits) is not list:
         return

@@ -186,7 +186,7 @@ class ResponsesReader:
         return self.r.made(node, wire)
 
     def _error(self, node: Node, rest: Node, data: Node) -> None:
-        """The error is nested; or flat, as documented; or both, of which one is enough to know."""
+        """The error is nested; or flat, as documented; or both, of which one is enough."""
         if type(data.get("error")) is dict:
             node["error"] = read_error_node(data["error"], self.r)
             copies = [key for key in _FLAT if key in data and key in data["error"] and data[key] == data["error"][key]]
@@ -238,7 +238,7 @@ class ResponsesReader:
         return [*out, node]
 
     def _index(self, name: str, node: Node) -> int:
-        """The place of an event that does not tell it."""
+        """The place of an event without one."""
         if name == "response.output_item.added":
             return max(self.open.items, default=-1) + 1
         id_ = node.get("item_id") or (node.get("item") or {}).get("id")
@@ -307,7 +307,7 @@ class ResponsesReader:
         return found
 
     def _native(self, event: Event, data: Node) -> Event:
-        """An event that cannot be read, or cannot come now: kept whole, and told to the others."""
+        """An event that cannot be read, or cannot come now: kept whole, and reported at the others."""
         node = self.r.unread(data, FAMILY)
         return self._named(node, event, data.get("type"))
 

@@ -2,7 +2,7 @@
 
 They are what the API's own clients follow: numbers from 0, one id for each item in all its events, every item whole in
 the last event, an error as the event and the failed response that the API sends. An item without a form here is left
-out with all its events, and its end tells.
+out with all its events, and its end reports it.
 
 https://platform.openai.com/docs/api-reference/responses-streaming https://www.openresponses.org/specification
 """
@@ -137,7 +137,7 @@ class ForeignWriter:
         if type(data) is not dict or type(data.get("type")) is not str:
             return []
         if self.strict and ":" not in data["type"]:
-            self.w.drop(event, "Open Responses knows no such event")
+            self.w.drop(event, "Open Responses has no such event")
             return []
         out = self._begun()
         data = {**data, "sequence_number": self.number()}
@@ -167,7 +167,7 @@ class ForeignWriter:
             self._set_head(event["response"])
             if kind == "response.created":
                 self.state = "open"
-                # What was filled in is told of the very node that goes out.
+                # What was filled in is reported of the very node that goes out.
                 response, self.head = self.head, self.head.copy()
                 return self._send(kind, {"response": response})
             del self.w.raw[mark:]
@@ -186,7 +186,7 @@ class ForeignWriter:
         mark = len(w.raw)
         given = {key: value for key, value in response.items() if key not in ("output", "usage", "choices", "finish")}
         wire = whole(resource, given, w)
-        # What the opening cannot say is told of the whole response at its end, or when there is none.
+        # Losses of the opening are reported of the whole response at its end, or when there is none.
         del w.raw[mark:]
         wire["status"] = wire.get("status") or "in_progress"
         wire["output"] = []
@@ -209,7 +209,7 @@ class ForeignWriter:
             if response.get("status") not in (None, wire["status"]):
                 w.report(response, ("status",), "approximated", f"sent as {wire['status']!r}")
             if not any(response.get(key) for key in ("status", "finish", "error")):
-                w.added(wire, "status", "the source does not say how it ended")
+                w.added(wire, "status", "no finish reason in the source")
             pop_implied(c, wire, wire["output"])
             for choice in c.pop("choices", None) or ():
                 w.drop(choice, "the API gives one answer")
@@ -229,12 +229,12 @@ class ForeignWriter:
             wire["error"] = {"code": "server_error", "message": "the response failed"}
         self._alias(wire)
         self.state = "ended"
-        # A status that only other protocols have ends no stream here: clients wait for an end that they know.
+        # A status that only other protocols have ends no stream here: clients wait for a known end.
         told = f"response.{wire['status']}"
         return out + self._send(told if told in TERMINAL else kind, {"response": wire})
 
     def _output(self, given: Any, w: Writer, out: list[Event]) -> list[Node]:
-        """Every item as its end said it; those that only the whole response has are sent before it."""
+        """Every item as in its end event; those that only the whole response has are sent before it."""
         for index, item in enumerate(given if type(given) is list else ()):
             if index not in self.places:
                 out += self._added({"output_index": index, "item": item})
@@ -274,7 +274,7 @@ class ForeignWriter:
         if item["type"] == "message":
             bare.setdefault("role", "assistant")
         written = write_item(bare, w)
-        del w.raw[mark:]  # the end of the item tells
+        del w.raw[mark:]  # the end of the item reports it
         if not written:
             self.places[event.get("output_index", 0)] = None
             return []
@@ -310,7 +310,7 @@ class ForeignWriter:
             w.drop(item, "a stream has no place for it")
             return []
         if place is None:
-            # What could not be said at its opening is known at its end.
+            # What was unknown at its opening is known at its end.
             place, out = self._open(event, complete_item({**wire, "status": None}, w, self.next, status="in_progress"))
         if place.kind != wire.get("type") and wire.get("type") is not None:
             wire = {**wire, "type": place.kind}
@@ -368,12 +368,12 @@ class ForeignWriter:
         mark = len(w.raw)
         wire = w.piece(pair, event)
         if "part" in EVENTS[kind]:
-            # The item's end holds the part again, and tells what of it is lost.
+            # The item's end holds the part again, and reports what of it is lost.
             del w.raw[mark:]
         return owed + (self._told(event, kind, place, wire) if wire else [])
 
     def _told(self, event: Event, kind: str, place: Place, wire: Node) -> list[Event]:
-        """The event of an item, in its place; `wire` is what it says."""
+        """The event of an item, in its place; `wire` is its content."""
         wire["output_index"] = place.index
         if "item_id" in EVENTS[kind]:
             wire["item_id"] = place.id
@@ -383,7 +383,7 @@ class ForeignWriter:
             probabilities = wire.get("logprobs") or []
             wire["logprobs"] = with_bytes(probabilities, []) if self.strict else without_bytes(probabilities)
         elif "logprobs" in wire:
-            del wire["logprobs"]  # of a refusal: the item's end tells
+            del wire["logprobs"]  # of a refusal: the item's end has them
         if type(wire.get("part")) is dict and wire["part"].get("type") == "output_text":
             complete_text(wire["part"], self.w)
         elif self.strict and type(wire.get("annotation")) is dict and wire["annotation"].get("type") != "url_citation":

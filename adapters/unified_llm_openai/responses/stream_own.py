@@ -93,7 +93,7 @@ class OwnWriter:
         return []
 
     def _body(self, c: Node, w: Writer) -> Node:
-        # `piece` took the type off: what an event holds tells it as well.
+        # `piece` took the type off: it follows from the content of the event.
         wire: Node = {}
         form = w.form(c, "error")
         copies = w.form(c, "copies")

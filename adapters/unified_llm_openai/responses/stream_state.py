@@ -1,6 +1,6 @@
-"""What a stream has said so far, item by item, and the events it left out.
+"""The content of a stream so far, item by item, and the events it left out.
 
-Every text, argument and refusal is remembered in its pieces, so that a done event that says more than the deltas did is
+Every text, argument and refusal is remembered in its pieces, so that a done event with more than the deltas is
 preceded by a delta with the rest: clients that read deltas alone miss nothing, and those that read both get it once.
 """
 
@@ -76,7 +76,7 @@ class Open:
         return {"type": kind, **fields, "extra": self.synthetic}
 
     def announce(self, index: int, type_: str, event: Node, out: list[Event]) -> Item:
-        """Announce an item that the stream speaks of without having done so."""
+        """Announce an item that the stream refers to without having announced it."""
         node: Node = {"type": type_}
         id_ = event.get("item_id") or (event.get("item") or {}).get("id")
         if id_ is not None:
@@ -151,7 +151,7 @@ class Open:
             out.append(self.made(f"{BRACKETS[where]}.done", **place, part=node))
 
     def close(self, item: Item, node: Node, out: list[Event]) -> None:
-        """Send all that an item's end says and the events before it did not; the end itself is the caller's."""
+        """Send all parts of an item's end that the events before it did not have; the end itself is the caller's."""
         item.open = False
         for where in ("summary", "content"):
             nodes = node.get(where)
@@ -171,7 +171,7 @@ class Open:
                 item.own.said = True
 
     def finish(self, output: list[Node] | None, out: list[Event]) -> None:
-        """End what is open, and announce what only the whole response tells."""
+        """End what is open, and announce what only the whole response has."""
         ids = {item.node.get("id"): index for index, item in self.items.items() if item.node.get("id")}
         for index, node in enumerate(output or ()):
             if type(node) is not dict:

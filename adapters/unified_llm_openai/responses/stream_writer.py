@@ -1,7 +1,7 @@
 """The writer of streams: canonical events are frames of the Responses API.
 
 What was read from the API is written as it came (stream_own.py); what another protocol brought, and the strict form of
-Open Responses, as the API's own clients want it (stream_foreign.py). Which it is, the first event finds out.
+Open Responses, as the API's own clients require it (stream_foreign.py). Which it is, the first event finds out.
 
 https://platform.openai.com/docs/api-reference/responses-streaming
 """

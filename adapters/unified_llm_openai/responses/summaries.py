@@ -1,7 +1,7 @@
-"""Readable reasoning of other protocols as a summary, for clients that asked for one.
+"""Readable reasoning of other protocols as a summary, for clients that requested one.
 
 Clients of the API show `summary`; `reasoning_text` is the raw reasoning of open models, which few of them show. A
-provider whose reasoning is one text is heard by both only if that text is the summary where a summary was asked for.
+provider whose reasoning is one text reaches both only if that text is the summary where a summary was requested.
 
 https://platform.openai.com/docs/guides/reasoning#reasoning-summaries
 """
@@ -27,7 +27,7 @@ EVENTS_SUMMARIZED = {
 
 
 def wants_summary(w: Writer) -> bool:
-    """Whether an answer of another protocol is written for a client whose request asks for summaries."""
+    """Whether an answer of another protocol is written for a client whose request has summaries."""
     if not w.crosses or w.facing != "client" or w.exchange is None:
         return False
     asked = w.exchange.settings.get("reasoning")
@@ -46,7 +46,7 @@ def summarize(wire: Node, c: Node) -> None:
     del wire["content"]
     wire["summary"] = [{**part, "type": "summary_text"} for part in content]
     if content:
-        c["content"] = Fated("approximated", "sent as the summary that the request asks for")
+        c["content"] = Fated("approximated", "sent as the requested summary")
 
 
 def summarized(event: Node) -> Node:

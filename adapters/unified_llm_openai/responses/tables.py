@@ -50,7 +50,7 @@ _CHOICE = Field("tool_choice", read=_choice)
 
 
 def _edits(value: Any) -> Any:
-    """Edits of the context, each an object that says its type, if anything, in a word."""
+    """Edits of the context, each an object with its type, if any, as a word."""
     if type(value) is not list or any(type(edit.get("type", "")) is not str for edit in value):
         raise IllTyped("context_management")
     return value
@@ -149,7 +149,7 @@ TOOLS = {
 HOSTED_TOOLS = frozenset(TOOLS) - {"function", "custom"}
 
 SLUG = "openai:"
-"""What Open Responses wants before the types of items, tools and events that are not its own."""
+"""The prefix that Open Responses requires before the types of items, tools and events that are not its own."""
 CORE_ITEMS = frozenset(("message", "function_call", "function_call_output", "reasoning", "compaction"))
 CORE_EVENTS = frozenset(
     f"response.{name}"
@@ -208,4 +208,4 @@ REFUSES = {
     "logit_bias": "the API has no logit bias",
     "prediction": "the API has no predicted output",
 }
-"""Canonical types and settings that have no form here, with the reason people are told."""
+"""Canonical types and settings that have no form here, with the detail of their loss."""

@@ -1,7 +1,7 @@
 """Tools of the Responses API: the canonical shapes, key for key.
 
 `tools` is the wire as it is; `foreign_tools` writes what another protocol declared, where the API's own defaults have
-to be said: a function without `strict` would be made strict here and was not meant to be.
+to be written: a function without `strict` would be made strict here and was not meant to be.
 
 https://platform.openai.com/docs/guides/tools
 """
@@ -59,13 +59,13 @@ def write_code_interpreter(c: Node, w: Writer) -> Node:
     wire.update({key: c.pop(key) for key in TOOLS["code_interpreter"].split() if key in c})
     if wire.get("container") is None:
         wire["container"] = {"type": "auto"}
-        w.added(wire, "container", "the API wants one")
+        w.added(wire, "container", "required by the API")
     return wire
 
 
 @foreign_tools.write("mcp")
 def write_mcp(c: Node, w: Writer) -> Node | None:
-    """Where the server is has to be said, and others may know it by its name alone."""
+    """The address of the server is required, and other protocols may have its name alone."""
     if not any(c.get(key) for key in ("server_url", "connector_id", "tunnel_id")):
         return None
     return {"type": "mcp", **{key: c.pop(key) for key in TOOLS["mcp"].split() if key in c}}

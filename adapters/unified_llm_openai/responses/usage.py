@@ -1,6 +1,6 @@
 """Usage: the canonical sums are this wire's own, details under the same names.
 
-Clients of the API want every count to be there, as an integer; what a source does not say is 0 and recorded as added.
+Clients of the API require every count, as an integer; one that is not in the source is 0 and recorded as added.
 
 https://platform.openai.com/docs/api-reference/responses/object
 """
@@ -22,7 +22,7 @@ _DETAILS = {
     "input_tokens_details": ("cached_tokens", "cache_write_tokens", "cache_write_tokens_details"),
     "output_tokens_details": ("reasoning_tokens",),
 }
-# What the details of cache writes are told by; other protocols count them by lifetimes of their own.
+# The key of the details of cache writes; other protocols count them by lifetimes of their own.
 _LIFETIMES = frozenset(("ttl_30m_tokens", "ttl_12h_tokens"))
 _TYPES = {key: json_types(f"usage.{key}") for key in _DETAILS}
 

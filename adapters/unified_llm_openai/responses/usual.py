@@ -147,7 +147,7 @@ def write_usual(items: Iterator[Node], out: list[Any], w: Writer) -> list[Node]:
 
 
 def _only_text(content: list[Node]) -> str | None:
-    """What a model said in one plain part: a string, where it is said again."""
+    """A model's output in one plain part: a string, where it is repeated."""
     if len(content) != 1 or len(content[0]) != 2 or content[0].get("type") != "output_text":
         return None
     text = content[0].get("text")

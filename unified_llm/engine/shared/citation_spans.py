@@ -44,7 +44,7 @@ def add_bounds(wire: Node, start: int, end: int, w: Writer) -> None:
     for key, value in zip(_INDICES, (start, end)):
         if wire.get(key) is None:
             wire[key] = value
-            w.added(wire, key, "what says no place is about the whole text")
+            w.added(wire, key, "without a place it applies to the whole text")
 
 
 def split_text(part: Node) -> list[Node] | None:

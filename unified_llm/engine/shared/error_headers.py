@@ -192,7 +192,7 @@ def settle_status(c: Node, w: Writer) -> None:
     if said in (None, sent) or any("status_of" in drawer.get("form", ()) for drawer in drawers):
         c.pop("status", None)
     else:
-        c["status"] = Fated("approximated", f"sent as HTTP {sent}" if sent else "told by the type")
+        c["status"] = Fated("approximated", f"sent as HTTP {sent}" if sent else "represented by the type")
 
 
 def _short(seconds: float) -> int | float:
