@@ -82,7 +82,7 @@ def texts(source: str) -> Iterator[tuple[int, str]]:
     """Line and text of docstrings, comments, and strings of several words."""
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
-            yield token.start[0], token.string
+            yield token.start[0], re.sub(r"`[^`]*`", "", token.string)
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
             yield node.lineno, re.sub(r"`[^`\n]*`|^\s*(?:>>>|\.\.\.).*$", "", node.value, flags=re.MULTILINE)

@@ -301,7 +301,7 @@ def _lost(losses: Losses) -> list[Reason]:
 
 
 def _weight(loss: Loss) -> float:
-    # A default of the target, or a field it needs not, is no reason against a protocol.
+    # A default of the target, or a field it does not need, does not count against a protocol.
     return 0.0 if needs_no_field(loss) else weight_of(loss)
 
 
