@@ -33,6 +33,7 @@ GAPS = {
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options and the settings of the ini file."""
     group = parser.getgroup("unified-llm", "capability drift between LLM protocols")
     group.addoption(
         "--unified-llm-drift",
@@ -51,6 +52,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Register the marks."""
     config.addinivalue_line(
         "markers",
         f"{SURVIVES}(*capabilities, source, target, kind='request', model='', fates=None): fail unless the "
@@ -68,6 +70,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Apply the marks of known gaps, and add the tests of the lock file where an option requests them."""
     for item in items:
         _known_gaps(item)
     update = config.getoption("unified_llm_update")
@@ -227,6 +230,7 @@ def _targets(item: pytest.Item) -> list[str]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> None:
+    """Check the `unified_llm_survives` marks of a test. Raises `pytest.UsageError` for a mark that is wrong."""
     for mistake in item.stash.get(_MISTAKES, ()):
         raise pytest.UsageError(mistake)
     for mark in item.iter_markers(SURVIVES):
@@ -237,6 +241,7 @@ def pytest_runtest_call(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add the loss reports of a failed test to its report."""
     found = yield
     if found.when == "call" and found.failed:
         for title, losses in item.stash.get(_SHOWN, ()):
@@ -301,6 +306,7 @@ def conversion_report(request: pytest.FixtureRequest) -> Callable[..., Report]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test with `unified_llm_upstream` once for each protocol of `unified_llm_protocols` (default: all)."""
     if "unified_llm_upstream" in metafunc.fixturenames:
         from ..engine.registry import protocols
 

@@ -291,6 +291,7 @@ def _finite(number: str) -> float:
 
 
 def has_non_finite(value: Any) -> bool:
+    """Whether a value contains NaN or an infinity, at any depth."""
     if type(value) is float:
         return not math.isfinite(value)
     if isinstance(value, dict):

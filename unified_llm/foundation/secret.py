@@ -45,9 +45,11 @@ class Secret:
         return Secret(*(key.encode() if isinstance(key, str) else key for key in given))
 
     def sign(self, payload: bytes) -> bytes:
+        """The authentication code of a payload, by the first (newest) key."""
         return _mac(self._keys[0], payload)
 
     def verify(self, digest: bytes, payload: bytes) -> bool:
+        """Whether one of the keys made the code of a payload; compares in constant time."""
         return any(compare_digest(digest, _mac(key, payload)) for key in self._keys)
 
     def __repr__(self) -> str:

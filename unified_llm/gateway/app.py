@@ -133,6 +133,7 @@ class Gateway:
         self._admission = Admission(access, self.files)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection (ASGI): lifespan, WebSocket or HTTP request."""
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
         elif scope["type"] == "websocket":

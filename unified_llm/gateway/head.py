@@ -30,6 +30,7 @@ class Head(NamedTuple):
 
     @classmethod
     def of(cls, scope: Scope) -> Head:
+        """The head of an ASGI request. Names of headers are in lower case, repeated ones are joined by a comma."""
         headers: dict[str, str] = {}
         for raw, value in scope["headers"]:
             name, text = raw.decode("latin-1").lower(), value.decode("latin-1")

@@ -74,6 +74,7 @@ class Notes(Naming):
 
     @once
     def wires(self) -> dict[int, Any]:
+        """Identity of a canonical node to the wire node that it was read from; empty without a reader."""
         return {} if self.reader is None else {id(node): wire for node, wire in self.reader.traced()}
 
     @once
@@ -89,6 +90,7 @@ class Notes(Naming):
 
     @once
     def turns(self) -> dict[int, Any]:
+        """Identity of a canonical node to the wire message that it was read from; empty without a reader."""
         return {} if self.reader is None else {id(node): wire for node, wire in self.reader.turns}
 
     @once

@@ -189,6 +189,7 @@ class RestoringWriter:
         self._noted = 0
 
     def feed(self, event: Event) -> list[Event]:
+        """Restore one event and write it; returns the wire events."""
         if self.frames and self.frames in event.get("extra", ()):
             if event["type"] == FRAME:
                 return []
@@ -207,6 +208,7 @@ class RestoringWriter:
         return self._more() if self._more is not None and self._passed else None
 
     def close(self) -> list[Event]:
+        """End the stream; returns the last wire events."""
         return self.writer.close()
 
     def events(self, event: Event) -> list[Event]:

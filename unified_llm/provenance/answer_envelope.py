@@ -99,6 +99,7 @@ def shown(items: Iterable[Node], all_words: bool = False) -> Shown:
 
 
 def words_of(content: Any, out: list[str]) -> None:
+    """Append the texts of a content (string, or list of parts) to `out`."""
     if type(content) is str:
         out.append(content)
     elif type(content) is list:
@@ -119,6 +120,7 @@ def hides(items: Iterable[Any]) -> bool:
 
 
 def is_hidden(item: Node) -> bool:
+    """Whether a client is shown nothing of an item."""
     kind = item.get("type")
     if kind == "message":
         content = item.get("content")
@@ -194,6 +196,7 @@ def leading_to_hidden(items: list[Any]) -> list[Node]:
 
 
 def strip_leading(item: Node, writer: Writer) -> None:
+    """Report the opaque data of reasoning whose item cannot return, as lost, or as parked with a vault."""
     pieces = item.get("opaque")
     if pieces and any(not is_own(piece, writer) for piece in pieces):
         fate = "lost" if writer.vault is None else "parked"
@@ -231,11 +234,13 @@ def _added_pieces(items: list[Node]) -> Iterator[tuple[Node, Node]]:
 
 
 def parts_of(item: Node) -> list[Any]:
+    """The content parts of an item; empty for a content that is not a list."""
     content = item.get("content")
     return content if type(content) is list else []
 
 
 def origins(value: Any) -> Iterator[Node]:
+    """Yield the origins of all opaque data in a value."""
     for _, piece in pieces(value):
         if piece.get("origin"):
             yield piece["origin"]

@@ -81,6 +81,7 @@ class LeavingWriter:
             self.write_more = writer.write_more
 
     def feed(self, event: Event) -> list[Event]:
+        """Write one event; the end of reasoning may wait for the item it led to."""
         kind = event["type"]
         out = self._follow(event) if self.waiting else []
         if kind == "response.output_item.done":
@@ -95,6 +96,7 @@ class LeavingWriter:
         return out + self.writer.feed(event)
 
     def close(self) -> list[Event]:
+        """End the stream: write the events that waited."""
         out = [each for event in self.waiting for each in self.writer.feed(event)]
         self.waiting.clear()
         return out + self.writer.close()

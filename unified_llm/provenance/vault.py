@@ -81,9 +81,11 @@ class MemoryVault:
         return not self._store.entries
 
     def put(self, key: str, items: list[Node]) -> None:
+        """Store a copy of the items under a key; drops the oldest entries beyond `limit` or `max_bytes`."""
         self._store.put((self.scope, key), dump(items), self.limit, self.max_bytes)
 
     def get(self, key: str) -> list[Node] | None:
+        """The items under a key, a copy; None where there are none."""
         found = self._store.get((self.scope, key))
         return None if found is None else json.loads(found)
 
@@ -125,12 +127,15 @@ class Scoped:
 
     @property
     def empty(self) -> bool:
+        """Whether the vault is known to hold nothing at all."""
         return bool(getattr(self._vault, "empty", False))
 
     def put(self, key: str, items: list[Node]) -> None:
+        """Store items under a key of this scope."""
         self._vault.put(f"{self._scope}:{key}", items)
 
     def get(self, key: str) -> list[Node] | None:
+        """The items under a key of this scope; None where there are none."""
         return self._vault.get(f"{self._scope}:{key}")
 
 

@@ -149,6 +149,7 @@ def returned(value: Any, protocol: str, secret: str | None = None) -> Any:
 
 
 def http_of(record: Record) -> dict[str, Any] | None:
+    """The HTTP part of a record: its `http` with `path` and `status`; None where it has none."""
     beside = {key: record[key] for key in ("path", "status") if record.get(key) is not None}
     return {**(record.get("http") or {}), **beside} or None
 

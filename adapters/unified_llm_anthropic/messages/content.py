@@ -55,6 +55,7 @@ def move_cache_in(w: Node, node: Node, r: Reader) -> Node:
 
 
 def move_cache_out(c: Node, wire: Node, w: Writer) -> Node:
+    """Move the cache breakpoint of a part to its block, as `cache_control`. Consumes `cache` of `c`."""
     if "cache" in c:
         if c["cache"] is None:
             wire["cache_control"] = c.pop("cache")

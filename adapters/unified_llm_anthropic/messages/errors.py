@@ -52,6 +52,7 @@ body = Shape(
 
 
 def read_error(w: Any, r: Reader) -> Node:
+    """Read an error document. A body of another form is kept whole, with what the HTTP status implies."""
     if type(w) is not dict or type(w.get("error")) is not dict:
         return _read_other(w, r)
     doc = r.doc if type(r.doc) is dict else w.copy()
@@ -113,6 +114,7 @@ def _read_other(w: Any, r: Reader) -> Node:
 
 
 def write_error(c: Node, w: Writer) -> Any:
+    """Write an error document, and its HTTP status and headers."""
     error = c.get("error")
     if type(error) is not dict:
         error = {"message": "" if error is None else str(error)}

@@ -37,6 +37,7 @@ _SAMPLING = ("temperature", "top_p", "top_k")
 
 
 def read_request(w: Node, r: Reader) -> Node:
+    """Read a request. Raises `InvalidBody` without a list of messages."""
     messages = w.pop("messages", None)
     if type(messages) is not list:
         raise InvalidBody("/messages", "required field is missing or not a list")
@@ -67,6 +68,7 @@ def read_request(w: Node, r: Reader) -> Node:
 
 
 def write_request(c: Node, w: Writer) -> Node:
+    """Write a request; supplies `max_tokens`, which is required."""
     wire = _write_prompt(c, w)
     _write_limit(c, wire, w)
     if not own_born(w):

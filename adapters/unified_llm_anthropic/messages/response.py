@@ -40,6 +40,7 @@ Node = dict[str, Any]
 
 
 def read_response(w: Node, r: Reader) -> Node:
+    """Read a message, or the error document of a failed request."""
     if w.get("type") == "error":
         doc = w.copy()
         w.clear()
@@ -117,6 +118,7 @@ def _read_finish(w: Node, node: Node, r: Reader) -> None:
 
 
 def write_response(c: Node, w: Writer) -> Any:
+    """Write a message; a response that failed without output becomes an error document."""
     own_born(w)
     if c.get("status") in ("failed", "cancelled") or (c.get("error") and not c.get("output")):
         return _write_failure(c, w)

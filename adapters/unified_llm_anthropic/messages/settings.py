@@ -27,6 +27,7 @@ edits = Mapping("anthropic-messages context edits")
 
 
 def read_settings(w: Node, c: Node, r: Reader) -> None:
+    """Read the settings of a request into `c`: tool choice, thinking, output format and the plain ones."""
     if "tool_choice" in w:
         _read_tool_choice(w, c, r)
     if type(w.get("thinking")) is dict:
@@ -42,6 +43,7 @@ def read_settings(w: Node, c: Node, r: Reader) -> None:
 
 
 def write_settings(c: Node, wire: Node, w: Writer) -> None:
+    """Write the settings of a request into `wire`, and report those that the protocol lacks."""
     _write_tool_choice(c, wire, w)
     if type(c.get("reasoning")) is dict:
         write_thinking(c, wire, w)

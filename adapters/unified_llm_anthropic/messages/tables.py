@@ -65,6 +65,7 @@ def read_cache(value: Any) -> Any:
 
 
 def write_cache(value: Any) -> Any:
+    """A cache breakpoint as `cache_control`. Raises `IllTyped` for any other value."""
     if type(value) is not dict or not value.keys() <= {"mode", "ttl"} or type(value.get("mode")) is not str:
         raise IllTyped("cache")
     wire = {"type": _CACHE_MODE.write(value["mode"])}
@@ -96,6 +97,7 @@ SERVED_TIER = Bimap({"standard": "default"})
 
 
 def read_request_tier(value: Any) -> Any:
+    """The canonical service tier of a request. Raises `IllTyped` for an unknown word."""
     if value not in REQUEST_TIER.reads:
         raise IllTyped("service_tier")
     return REQUEST_TIER.read(value)

@@ -31,6 +31,7 @@ _ALWAYS = "thinking cannot be switched off"
 
 
 def read_thinking(w: Node, c: Node, r: Reader) -> None:
+    """Read `thinking` into the canonical reasoning settings of `c`; an unknown form stays."""
     thinking = w["thinking"]
     if type(thinking.get("type")) is not str:
         return
@@ -50,6 +51,7 @@ def model_of(w: Writer) -> ModelProfile:
 
 
 def write_thinking(c: Node, wire: Node, w: Writer) -> None:
+    """Write the reasoning settings as `thinking` and effort, as far as the model supports them."""
     own = take(c, "reasoning")
     if own_born(w):
         _write_own(own, wire)

@@ -32,6 +32,7 @@ NAMED = ("copied from the tool call", "tools.function")
 
 
 def place(r: Reader, node: Node, key: str, *wire: str) -> None:
+    """Note the wire keys of a canonical field, in the spelling of the document."""
     spelled = r.context.get("spelled")
     r.place(node, (key,), actual(wire, spelled) if spelled else wire)
 
@@ -64,6 +65,7 @@ def read_id(own: Node, node: Node, r: Reader, waiting: Node | None = None) -> No
 
 
 def write_id(c: Node, w: Writer) -> Node:
+    """The `id` of a call or result as a dict to merge; empty for a generated or absent id."""
     call_id = c.pop("call_id", None)
     if call_id is None or is_made(call_id) or w.form(c, "id") == "absent":
         return {}

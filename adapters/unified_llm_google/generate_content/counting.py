@@ -69,6 +69,7 @@ def read_count(w: Node, r: Reader) -> Node:
 
 
 def write_count(c: Node, w: Writer) -> Node:
+    """Write a token count, `totalTokens`, with the counts by modality."""
     c.pop("object", None)
     wire: Node = {"totalTokens": c.pop("input_tokens", 0)}
     if type(c.get("input_tokens_details")) is not dict:

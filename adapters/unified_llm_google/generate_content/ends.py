@@ -143,6 +143,7 @@ def _from_status(c: Node) -> str | None:
 
 
 def write_block(c: Node) -> Node:
+    """The `promptFeedback` of a blocked prompt. Consumes `finish` of `c`."""
     finish = take(c, "finish")
     finish.pop("reason", None)
     feedback: Node = {"blockReason": finish.pop("native", BLOCKED)}

@@ -41,6 +41,7 @@ _REASONS = {"API_KEY_INVALID": "authentication", "API_KEY_EXPIRED": "authenticat
 
 
 def read_error(w: Any, r: Reader) -> Node:
+    """Read an error document; a list of one error is read as that error."""
     if type(w) is list and len(w) == 1 and type(w[0]) is dict:
         wire = w[0].copy()
         node = {"error": read_error_node(wire, w[0], r)}
@@ -137,6 +138,7 @@ def _read_reason(given: list[Any], details: list[Any], error: Node, r: Reader) -
 
 
 def write_error(c: Node, w: Writer) -> Any:
+    """Write an error document, and its HTTP status and headers."""
     error = c.pop("error", None)
     form = w.form(c, "body")
     write_http(error or {}, status_of(str((error or {}).get("type")), (error or {}).get("status"), w), w)

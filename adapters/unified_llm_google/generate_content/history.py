@@ -37,6 +37,7 @@ _ROLES = frozenset(("user", "function", "USER", "FUNCTION")) | _MODEL
 
 
 def read_contents(contents: list[Any], r: Reader) -> list[Node]:
+    """The items of a list of contents; entries that are not valid contents are kept whole."""
     items: list[Node] = []
     starts: list[int] = []  # the first item of each content
     numbered = enumerate(contents)

@@ -27,6 +27,7 @@ Node = dict[str, Any]
 
 @items.read("executableCode")
 def read_code(w: Node, r: Reader) -> Node:
+    """Read code that the provider executes, as a code interpreter call."""
     own = take(w, "executableCode")
     item: Node = {"type": "code_interpreter_call"}
     read_id(own, item, r)
@@ -46,6 +47,7 @@ def read_code(w: Node, r: Reader) -> Node:
 
 @items.write("code_interpreter_call")
 def write_code(c: Node, w: Writer) -> Node:
+    """Write a code interpreter call as `executableCode`."""
     own: Node = {}
     if type(c.get("language")) is str:
         language = c.pop("language")
@@ -76,6 +78,7 @@ _TIMED_OUT = "execution_time_exceeded"
 
 @items.read("codeExecutionResult")
 def read_code_result(w: Node, r: Reader) -> Node:
+    """Read the result of executed code; its call is the code before it."""
     own = take(w, "codeExecutionResult")
     item: Node = {"type": "code_interpreter_result"}
     before = r.context.pop("code", None)
@@ -92,6 +95,7 @@ def read_code_result(w: Node, r: Reader) -> Node:
 
 @items.write("code_interpreter_result")
 def write_code_result(c: Node, w: Writer) -> Node:
+    """Write a code interpreter result as `codeExecutionResult`."""
     own: Node = {}
     if type(c.get("outcome")) is str:
         own["outcome"] = _OUTCOME + c.pop("outcome").upper()
@@ -174,6 +178,7 @@ def _begin(w: Node, key: str, kind: str, r: Reader) -> tuple[Node, Node, str]:
 
 @items.read("toolCall")
 def read_tool_call(w: Node, r: Reader) -> Node:
+    """Read a call of a hosted tool."""
     own, item, tool = _begin(w, "toolCall", "call", r)
     if own.pop("toolType") == _IMAGE:
         item["search_type"] = "image"
@@ -247,6 +252,7 @@ def _write_action(c: Node, own: Node) -> None:
 
 @items.read("toolResponse")
 def read_tool_response(w: Node, r: Reader) -> Node:
+    """Read a result of a hosted tool."""
     own, item, tool = _begin(w, "toolResponse", "result", r)
     if own.pop("toolType") == _IMAGE:
         r.form(item, "tool", "image")

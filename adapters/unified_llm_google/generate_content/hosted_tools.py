@@ -20,6 +20,7 @@ _SEARCHES = {"webSearch": "text", "imageSearch": "image"}
 
 @tools.read("googleSearch", "enterpriseWebSearch", "googleSearchRetrieval")
 def read_search(w: Node, r: Reader) -> Node:
+    """Read one of the three search tools as `web_search`."""
     tool: Node = {"type": "web_search"}
     if type(w.get("searchTypes")) is dict:
         types = take(w, "searchTypes")
@@ -112,6 +113,7 @@ _plain("codeExecution", "code_interpreter")
 
 @tools.read("googleMaps")
 def read_maps(w: Node, r: Reader) -> Node:
+    """Read the maps tool."""
     widget = {"enable_widget": w.pop("enableWidget")} if type(w.get("enableWidget")) is bool else {}
     return {"type": "maps", **widget}
 
@@ -145,6 +147,7 @@ _COMPUTER = (
 
 @tools.read("computerUse")
 def read_computer(w: Node, r: Reader) -> Node:
+    """Read the computer tool with its environment."""
     tool: Node = {"type": "computer"}
     environment = w.get("environment")
     if type(environment) is str and environment in _ENVIRONMENTS.reads:
@@ -170,6 +173,7 @@ _STORES = "fileSearchStores/"
 
 @tools.read("fileSearch")
 def read_file_search(w: Node, r: Reader) -> Node:
+    """Read the file search tool."""
     tool: Node = {"type": "file_search"}
     for name, hub, kind in _FILE_SEARCH:
         if type(w.get(name)) is kind:
@@ -201,6 +205,7 @@ tools.cannot("file_search", "its stores are another provider's, or not to be had
 
 @tools.read(SERVERS)
 def read_server(w: Node, r: Reader) -> Node:
+    """Read one MCP server."""
     tool: Node = {"type": "mcp"}
     if type(w.get("name")) is str:
         tool["server_label"] = w.pop("name")
@@ -248,6 +253,7 @@ for _key in _RETRIEVALS:
 
 @tools.write("retrieval")
 def write_retrieval(c: Node, w: Writer) -> Node | None:
+    """Write a retrieval tool under the key of its only type, else under `retrieval`; None where a type is unknown."""
     types = c.get("retrieval_types")
     if type(types) is not list:
         return None

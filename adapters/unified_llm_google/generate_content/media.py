@@ -326,6 +326,7 @@ def _file(c: Node, key: str, uri: str, w: Writer) -> Node:
 
 
 def write_modifiers(c: Node, wire: Node, w: Writer, sound: bool) -> None:
+    """Write the resolution and the other modifiers of a medium into its part; `sound` is True for audio."""
     detail = c.get("detail")
     if type(detail) is str:
         if detail in _RESOLUTIONS.writes:

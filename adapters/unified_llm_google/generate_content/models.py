@@ -65,6 +65,7 @@ def read_model_list(w: Node, r: Reader) -> Node:
 
 
 def write_model_list(c: Node, w: Writer) -> Any:
+    """Write a list of models; a single model alone where it was read so."""
     written = w.nodes(models, c.pop("models", None) or [])
     form = w.form(c, "list")
     if form == "alone" and len(written) == 1:

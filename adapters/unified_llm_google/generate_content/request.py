@@ -37,6 +37,7 @@ _FLAG = "includeServerSideToolInvocations"
 
 
 def read_request(w: Node, r: Reader) -> Node:
+    """Read a request. Raises `InvalidBody` without a list of contents."""
     spelled = to_camel(w, REQUEST_SHAPE)
     lone = bracketed(w)
     if type(w.get("contents")) is not list:
@@ -60,6 +61,7 @@ def read_request(w: Node, r: Reader) -> Node:
 
 
 def write_request(c: Node, w: Writer) -> Node:
+    """Write a request; its model goes into the path."""
     wire: Node = {}
     w.context["model"] = w.model or c.get("model")
     history = c.pop("input", None)

@@ -48,6 +48,7 @@ _PLAIN_NAMES = (("responseId", "id"), ("modelVersion", "model"))
 
 
 def read_response(w: Node, r: Reader) -> Node:
+    """Read a response, or the error document of a failed request."""
     if type(w.get("error")) is dict and not w.get("candidates"):
         # The body of a failed request, whatever its status was.
         return {"status": "failed", "error": read_error_node(w, r.doc, r)}
@@ -197,6 +198,7 @@ def _read_content(own: Node, wire: Node, place: int, home: Node, r: Reader) -> t
 
 
 def write_response(c: Node, w: Writer) -> Any:
+    """Write a response; one that failed without output becomes an error document."""
     if c.get("error") and not c.get("output"):
         return _write_failure(c, w)
     wire: Node = {}

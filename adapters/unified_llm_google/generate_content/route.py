@@ -62,6 +62,7 @@ def _model_of(name: str) -> str:
 
 
 def write_route(c: Node, wire: Node, w: Writer, method: str = "generateContent") -> None:
+    """Write model and method into the HTTP path, with the model in the body where it was read there."""
     model = c.pop("model", None)
     form = w.form(c, "model")
     model = w.model or model

@@ -25,6 +25,7 @@ _STATUS = "URL_RETRIEVAL_STATUS_"
 
 
 def read_searches(meta: Node, doc: Node, r: Reader) -> list[Node]:
+    """The searches in the grounding metadata, as items."""
     items: list[Node] = []
     for name, kind in _QUERIES:
         queries = meta.get(name)
@@ -52,6 +53,7 @@ def read_searches(meta: Node, doc: Node, r: Reader) -> list[Node]:
 
 
 def read_pages(own: Node, doc: Node, r: Reader) -> list[Node]:
+    """The fetched pages in the URL metadata, as items; empty for metadata of another form."""
     wires = doc.get("urlMetadata")
     if not (type(wires) is list and wires and all(type(wire) is dict for wire in wires)):
         return []

@@ -53,6 +53,8 @@ _CONFIG_KEY = "generationConfig"
 
 
 def read_settings(w: Node, c: Node, r: Reader, spelled: list[str]) -> None:
+    """Read `generationConfig` and the other settings of a request into `c`; `spelled` are the keys in snake_case."""
+
     def place(hub: Place, *wire: Any) -> None:
         r.place(c, hub, actual(wire, spelled))
 
@@ -120,6 +122,7 @@ def _place_below(place: Callable[..., None], hub: Place, *wire: Any) -> None:
 
 
 def write_settings(c: Node, wire: Node, w: Writer) -> None:
+    """Write the settings of a request into `wire`, and report those that the protocol lacks."""
     config: Node = {}
     for name, hub, types in _CONFIG:
         if hub in c and type(c[hub]) in types:

@@ -90,6 +90,7 @@ def is_ours(part: Node, w: Writer) -> bool:
 
 
 def own_signature(part: Node, w: Writer) -> str | None:
+    """The signature of a part where it is the only opaque data and this protocol's own; else None."""
     pieces = part.get("opaque")
     if type(pieces) is not list or len(pieces) != 1:
         return None

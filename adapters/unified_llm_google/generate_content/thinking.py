@@ -27,6 +27,7 @@ _LEVELS = Bimap(
 
 
 def read_thinking(config: Node, c: Node, r: Reader) -> None:
+    """Read `thinkingConfig` into the canonical reasoning settings of `c`."""
     thinking = take(config, "thinkingConfig")
     if not thinking:
         r.form(c, "thinking", "empty")
@@ -44,6 +45,7 @@ def read_thinking(config: Node, c: Node, r: Reader) -> None:
 
 
 def write_thinking(c: Node, config: Node, w: Writer) -> None:
+    """Write the reasoning settings as `thinkingConfig`, as far as the model supports them."""
     thinking: Node = {}
     if type(c.get("reasoning")) is dict:
         reasoning = take(c, "reasoning")

@@ -146,6 +146,8 @@ def write_tools(nodes: list[Node], w: Writer) -> list[Any]:
 
 # A tool is written as {"key": ..., "tool": ...}: where in its group it stands, and what it is there.
 def grouped(key: str, pair: Callable[[Node, Writer], Node | None]) -> Callable[[Node, Writer], Node | None]:
+    """A write function that puts a tool under `key`, beside the tools of the same wire object."""
+
     def write(c: Node, w: Writer) -> Node | None:
         own = ((c.get("extra") or {}).get(w.protocol) or {}).get("rest")
         name = w.form(c, "key") or key

@@ -103,6 +103,7 @@ def read_error_body(w: Node, r: Reader) -> Node:
 
 
 def write_error(c: Node, w: Writer) -> Any:
+    """Write an error document, and its HTTP status and headers."""
     error = c["error"]
     del c["error"]
     form = w.form(c, "body")

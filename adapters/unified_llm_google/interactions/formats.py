@@ -36,6 +36,7 @@ _SOUND = (("mime_type", "format"), ("sample_rate", "sample_rate"), ("bit_rate", 
 
 
 def read_format(w: Node, c: Node, r: Reader) -> None:
+    """Read `response_format`, as one entry or a list, into `c`."""
     format_ = w.get("response_format")
     if type(format_) is dict and (type(format_.get("type", [])) is list or format_["type"] in _SCHEMAS):
         _read_schema(w, c, r)
@@ -129,6 +130,7 @@ def _read_schema(w: Node, c: Node, r: Reader) -> None:
 
 
 def write_format(c: Node, wire: Node, w: Writer) -> None:
+    """Write output format and modalities as entries of `response_format`."""
     marker = w.form(c, "response_format")
     entries: dict[Any, Node] = {}
     text = own(c, "text")
@@ -186,6 +188,7 @@ def _write_entries(c: Node, entries: dict[Any, Node], w: Writer) -> None:
 
 
 def read_modalities(w: Node, c: Node, r: Reader) -> None:
+    """Read `response_modalities`; the spelling is a marker, another form stays."""
     words = w["response_modalities"]
     if type(words) is list and all(type(word) is str for word in words) and words:
         upper = all(word.isupper() for word in words)

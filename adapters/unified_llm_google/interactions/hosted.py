@@ -116,6 +116,7 @@ for _kind, _row in _CALLS.items():
 
 
 def begin_result(w: Node, type_: str, r: Reader) -> Node:
+    """An item with the fields that the results of all hosted tools share. Consumes them of `w`."""
     item: Node = {"type": type_, "call_id": read_id(w, "call_id")}
     move(w, item, (("is_error", "is_error"),))
     if "signature" in w:
@@ -124,6 +125,7 @@ def begin_result(w: Node, type_: str, r: Reader) -> Node:
 
 
 def are_objects(value: Any) -> bool:
+    """Whether a value is absent, or a list of objects alone."""
     return value is None or (type(value) is list and all(type(each) is dict for each in value))
 
 
@@ -136,6 +138,7 @@ def _are_nodes(value: Any) -> bool:
 
 
 def end_result(c: Node, wire: Node, w: Writer) -> Node:
+    """Complete the step of a hosted result: its required fields and its signature."""
     kind = wire["type"]
     if "result" not in wire and w.crosses and kind not in _BARE:
         wire["result"] = []

@@ -29,6 +29,7 @@ _SYSTEM = ("system", "developer")
 
 
 def read_request(w: Node, r: Reader) -> Node:
+    """Read a request. Raises `InvalidBody` for one that is malformed."""
     _check(w, r)
     node: Node = {}
     read_input(w, node, r)
@@ -37,6 +38,7 @@ def read_request(w: Node, r: Reader) -> Node:
 
 
 def write_request(c: Node, w: Writer) -> Node:
+    """Write a request. Raises `CapabilityRefused` without a model and an agent."""
     wire: Node = {}
     if w.source is None and w.facing == "provider" and not w.model and not (c.get("model") or c.get("agent")):
         raise CapabilityRefused("/model", "metadata", _NEITHER)
@@ -100,6 +102,7 @@ def _check(w: Node, r: Reader) -> None:
 
 
 def read_input(w: Node, node: Node, r: Reader) -> None:
+    """Read `input` (a string, contents, steps or older turns) into `node`."""
     if "input" not in w:
         return
     value = w.pop("input")
@@ -116,6 +119,7 @@ def _is_content(wire: Any) -> bool:
 
 
 def write_input(c: Node, w: Writer) -> Any:
+    """The wire input: a string stays one, items become steps."""
     items = c.pop("input")
     if items is None or type(items) is str:
         return items

@@ -72,6 +72,7 @@ _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
 
 def read_response(w: Node, r: Reader) -> Node:
+    """Read an interaction, or the error document of a failed request."""
     if type(w.get("error")) is dict and not w.keys() & {"steps", "outputs", "status"}:
         # The body of a failed request, whatever its status was.
         failure: Node = {"status": "failed", **read_error(w, r)}
@@ -227,6 +228,7 @@ def _pending(node: Node) -> bool:
 
 
 def write_response(c: Node, w: Writer) -> Node:
+    """Write an interaction; a body that was read as an error is written as one."""
     if w.form(c, "body") == "error" and type(c.get("error")) is dict:
         c.pop("status", None)
         return {"error": write_failure(c.pop("error"), w)}

@@ -179,6 +179,7 @@ def _are_contents(value: Any) -> bool:
 
 
 def write_result(c: Node, wire: Node, w: Writer) -> None:
+    """Write the output of a tool as `result`: text, an object, or contents."""
     if "output" not in c:
         return
     output = c.pop("output")

@@ -61,6 +61,7 @@ def write_step(item: Node, w: Writer) -> list[Any]:
 
 
 def parts_of(role: str) -> Mapping:
+    """The mapping of content parts for a role."""
     return model_parts if role == "assistant" else user_parts
 
 
@@ -97,6 +98,7 @@ def write_message(c: Node, w: Writer) -> Node:
 
 
 def write_content(c: Node, role: str, w: Writer) -> Any:
+    """The wire content of a message of a role; None for a content that is null."""
     content = c.pop("content")
     if content is None:
         return None

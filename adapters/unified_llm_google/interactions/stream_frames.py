@@ -54,20 +54,24 @@ class Sent:
 
 
 def wire_event(kind: str, data: Node) -> Event:
+    """A wire event of a kind, with its data."""
     return {"event": kind, "data": {**data, "event_type": kind}}
 
 
 def wire_delta(index: int, delta: Node) -> Event:
+    """A `step.delta` event for the step at an index."""
     return {"event": "step.delta", "data": {"index": index, "delta": delta, "event_type": "step.delta"}}
 
 
 def write_head(c: Node, w: Writer, status: str | None) -> Node:
+    """The interaction in an opening or closing event; `status` applies where the response has none."""
     if status is not None and c.get("status") is None and w.form(c, "status") is None:
         c["status"] = status
     return write_response(c, w)
 
 
 def write_update(c: Node, w: Writer) -> Node:
+    """The fields of a status update."""
     wire: Node = {}
     for key, hub in (("interaction_id", "id"), ("status", "status"), ("continuation_token", "continuation_token")):
         if hub in c:
@@ -94,6 +98,7 @@ def opening(item: Node) -> Node | None:
 
 
 def has_media(part: Node) -> bool:
+    """Whether a part has data or a reference of a medium."""
     return any(
         part.get(key) for key in ("image_url", "video_url", "file_data", "file_url", "data", "audio_url", "file_uri")
     )
@@ -114,6 +119,7 @@ def gathered(events: list[Event]) -> list[Node]:
 
 
 def legacy(name: Any, data: Node, frame: Node) -> tuple[Any, Node]:
+    """Name and data of an event in the older form of streams, for a frame that was read in it."""
     old = lookup(_OLD, name, name)
     out = {**data, "event_type": old}
     if "step" in out:

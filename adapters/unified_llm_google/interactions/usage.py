@@ -90,6 +90,7 @@ def _counts(entries: list[Any], name: str, count: str, known: dict[str, str]) ->
 
 
 def write_usage(c: Node, w: Writer) -> Node:
+    """Write the usage of an interaction, with the counts by modality."""
     wire: Node = {}
     details = {
         name: take(c, name) for name in ("input_tokens_details", "output_tokens_details") if type(c.get(name)) is dict

@@ -40,6 +40,7 @@ _ALIKE = {"enabled": ("adaptive",), "adaptive": ("enabled",), "between_tools": (
 
 
 def read_controls(w: Node, c: Node, r: Reader) -> None:
+    """Read the reasoning controls of all servers, each in its own place, into `c`."""
     for key, fields in _CONTROLS.items():
         if key in w and type(w[key]) is dict:
             _read_control(w, c, key, fields, r)

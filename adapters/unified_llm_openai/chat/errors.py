@@ -30,6 +30,7 @@ _FIELDS = ("message", "code", "param")
 
 
 def read_error(w: Any, r: Reader) -> Node:
+    """Read an error document; a list, a string or another form is noted as a marker."""
     if type(w) is list:
         return _read_list(w, r)
     if type(w) is not dict:
@@ -147,6 +148,7 @@ def _meant(word: Any, code: Any, r: Reader) -> str | None:
 
 
 def write_error(c: Node, w: Writer) -> Any:
+    """Write an error document, and its HTTP status and headers."""
     form = w.form(c, "body")
     error = c.get("error")
     c.pop("error", None)

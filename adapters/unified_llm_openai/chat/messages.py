@@ -278,6 +278,7 @@ def is_call(item: Node, w: Writer) -> bool:
 
 
 def write_call(item: Node, w: Writer, place: int = 0) -> list[Node]:
+    """The tool calls of one item for its message; `place` is the index of the first."""
     w.context["bearer"] = item
     written = w.nodes(calls, (item,))
     if written and w.form(item, "index"):

@@ -36,6 +36,7 @@ def write_model(c: Node, w: Writer) -> Node:
 
 
 def read_models(w: Node, r: Reader) -> Node:
+    """Read a list of models. Raises `IllTyped` without a list."""
     if type(w.get("data")) is not list:
         raise IllTyped("data")
     node: Node = {"models": r.nodes(models, w.pop("data"))}
@@ -47,6 +48,7 @@ def read_models(w: Node, r: Reader) -> Node:
 
 
 def write_models(c: Node, w: Writer) -> Node:
+    """Write a list of models."""
     wire: Node = {"object": "list"} if w.form(c, "object") != "absent" else {}
     wire["data"] = w.nodes(models, c.pop("models", None) or [])
     return wire

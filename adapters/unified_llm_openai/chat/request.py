@@ -42,6 +42,7 @@ _TEXTS = frozenset(("input_text", "output_text", "text"))
 
 
 def read_request(w: Node, r: Reader) -> Node:
+    """Read a request. Raises `InvalidBody` without a list of messages."""
     wires = w.pop("messages", None)
     if type(wires) is not list:
         raise InvalidBody("/messages", "required field is missing or not a list")
@@ -56,6 +57,7 @@ def read_request(w: Node, r: Reader) -> Node:
 
 
 def write_request(c: Node, w: Writer) -> Node:
+    """Write a request, within the constraints of the target's dialect."""
     wire: Node = {}
     written = write_messages(c.pop("input", None), w)
     if "instructions" in c:

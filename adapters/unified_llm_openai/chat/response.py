@@ -58,6 +58,7 @@ def whole(w: Writer, pair: Any, node: Node) -> Any:
 
 
 def read_response(w: Node, r: Reader) -> Node:
+    """Read a completion, or the error that a server sent in its place. Raises `IllTyped` for invalid choices."""
     node: Node = {}
     r.seed = w["id"] if type(w.get("id")) is str else ""
     choices = w.get("choices")
@@ -175,6 +176,7 @@ def _read_logprobs(rest: Node, items: list[Node], wire: Node, r: Reader) -> None
 
 
 def write_response(c: Node, w: Writer) -> Any:
+    """Write a completion; one that failed without output becomes an error document."""
     if c.get("status") == "failed" or (c.get("error") and not c.get("output")):
         return _write_failure(c, w)
     wire: Node = {}

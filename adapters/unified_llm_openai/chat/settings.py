@@ -25,6 +25,7 @@ _LOGPROBS = "message.output_text.logprobs"
 
 
 def read_settings(w: Node, c: Node, r: Reader) -> None:
+    """Read the settings of a request into `c`; older spellings are noted as markers."""
     if "max_tokens" in w:
         _read_max_tokens(w, c, r)
     if "stop" in w:
@@ -43,6 +44,7 @@ def read_settings(w: Node, c: Node, r: Reader) -> None:
 
 
 def write_settings(c: Node, wire: Node, w: Writer) -> None:
+    """Write the settings of a request into `wire`, in the spelling of the target's dialect."""
     if "max_output_tokens" in c:
         wire[_limit(c, w)] = c.pop("max_output_tokens")
     if w.form(c, "stop") and type(c.get("stop")) is list and len(c["stop"]) == 1:

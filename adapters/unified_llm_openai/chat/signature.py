@@ -27,6 +27,7 @@ _KIND = "thought_signature"
 
 
 def read_signature(w: Node, item: Node, r: Reader) -> None:
+    """Read a thought signature in `extra_content` into the opaque data of an item."""
     content = w["extra_content"]
     google = content.get("google") if type(content) is dict else None
     signature = google.get(_KIND) if type(google) is dict else None

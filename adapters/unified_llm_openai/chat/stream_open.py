@@ -16,6 +16,7 @@ _FAILED = ("error", "malformed_call", "cancelled")
 
 
 def terminal_type(finish: Node | None) -> str:
+    """The type of the terminal event for a finish."""
     reason = finish["reason"] if finish else None
     if reason in _INCOMPLETE:
         return "response.incomplete"
@@ -23,6 +24,7 @@ def terminal_type(finish: Node | None) -> str:
 
 
 def copied(value: Any) -> Any:
+    """A deep copy of a JSON value."""
     if type(value) is dict:
         return {key: copied(inner) for key, inner in value.items()}
     return [copied(inner) for inner in value] if type(value) is list else value

@@ -67,6 +67,7 @@ _FIELDS: dict[str, tuple[type, ...]] = {
 
 
 def read_error(w: Any, r: Reader) -> Node:
+    """Read an error document; a string or another form is noted as a marker."""
     if type(w) is not dict:
         node: Node = {"error": _typed({"message": w} if type(w) is str else {}, {}, r)}
         r.form(node, "body", "text" if type(w) is str else "value")
@@ -121,6 +122,7 @@ def _typed(error: Node, own: Node, r: Reader) -> Node:
 
 
 def write_error(c: Node, w: Writer) -> Any:
+    """Write an error document, and its HTTP status and headers."""
     body = w.form(c, "body")
     error = c.get("error")
     c.pop("error", None)  # written as a node of its own, below

@@ -183,6 +183,7 @@ def _shell_output(keys: str, c: Node, w: Writer) -> Node:
 
 
 def write_output(kind: str, keys: str, c: Node, w: Writer) -> Node:
+    """Write the output item of a tool, of type `kind` with the plain `keys` (separated by spaces)."""
     if len(c) == 2 and "call_id" in c and type(c.get("output")) is str:
         return {"type": kind, "call_id": c.pop("call_id"), "output": c.pop("output")}
     wire: Node = {"type": kind, **{key: c.pop(key) for key in keys.split() if key in c}}

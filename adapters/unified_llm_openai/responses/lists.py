@@ -52,6 +52,7 @@ def _named(wire: Node, c: Node, name: str, w: Writer) -> Node:
 
 
 def read_input_items(w: Node, r: Reader) -> Node:
+    """Read a page of the input items of a stored response."""
     node: Node = {"input": read_items(_list(w, "data"), r)}
     _object(w, node, "list", r)
     for key in ("first_id", "last_id", "has_more"):
@@ -106,6 +107,7 @@ _PAGE, _MOST = 20, 100
 
 
 def read_compact_response(w: Node, r: Reader) -> Node:
+    """Read a compaction."""
     node: Node = {"output": read_items(_list(w, "output"), r)}
     _object(w, node, "response.compaction", r)
     for key in ("id", "created_at"):
@@ -117,6 +119,7 @@ def read_compact_response(w: Node, r: Reader) -> Node:
 
 
 def write_compact_response(c: Node, w: Writer) -> Node:
+    """Write a compaction; the items of another protocol get their required fields."""
     output = write_items(c.pop("output", None) or [], w)
     wire = _named({}, c, "response.compaction", w)
     wire["output"] = output if is_own(w) else complete_items(output, w)
@@ -129,6 +132,7 @@ def write_compact_response(c: Node, w: Writer) -> Node:
 
 
 def read_count_tokens_response(w: Node, r: Reader) -> Node:
+    """Read a count of input tokens."""
     node: Node = {}
     _object(w, node, "response.input_tokens", r)
     if type(w.get("input_tokens")) is int:
@@ -137,6 +141,7 @@ def read_count_tokens_response(w: Node, r: Reader) -> Node:
 
 
 def write_count_tokens_response(c: Node, w: Writer) -> Node:
+    """Write a count of input tokens."""
     wire = _named({}, c, "response.input_tokens", w)
     if "input_tokens" in c:
         wire["input_tokens"] = c.pop("input_tokens")
@@ -144,6 +149,7 @@ def write_count_tokens_response(c: Node, w: Writer) -> Node:
 
 
 def read_deleted(w: Node, r: Reader) -> Node:
+    """Read the confirmation of a deletion."""
     node: Node = {}
     _object(w, node, "response.deleted", r)
     for key in ("id", "deleted"):
@@ -153,6 +159,7 @@ def read_deleted(w: Node, r: Reader) -> Node:
 
 
 def write_deleted(c: Node, w: Writer) -> Node:
+    """Write the confirmation of a deletion."""
     return _named({key: c.pop(key) for key in ("id", "deleted") if key in c}, c, "response.deleted", w)
 
 
@@ -169,12 +176,14 @@ def write_model(c: Node, w: Writer) -> Node:
 
 
 def read_models(w: Node, r: Reader) -> Node:
+    """Read a list of models. Raises `IllTyped` without a list."""
     node: Node = {"models": r.nodes(models, _list(w, "data"))}
     _object(w, node, "list", r)
     return node
 
 
 def write_models(c: Node, w: Writer) -> Node:
+    """Write a list of models."""
     wire = _named({}, c, "list", w)
     wire["data"] = w.nodes(models, c.pop("models", None) or [])
     return wire

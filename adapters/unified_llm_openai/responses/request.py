@@ -38,6 +38,7 @@ _PENALTIES = ("presence_penalty", "frequency_penalty")
 
 
 def read_request(w: Node, r: Reader) -> Node:
+    """Read a request. Unlike in the other protocols `input` may be absent."""
     node: Node = {}
     if "input" in w:
         wires = w["input"]
@@ -53,14 +54,17 @@ def read_request(w: Node, r: Reader) -> Node:
 
 
 def write_request(c: Node, w: Writer) -> Node:
+    """Write a request to create a response."""
     return _write(c, w, "responses")
 
 
 def write_compact_request(c: Node, w: Writer) -> Node:
+    """Write a request to compact a conversation."""
     return _write(c, w, "responses/compact")
 
 
 def write_count_tokens_request(c: Node, w: Writer) -> Node:
+    """Write a request to count input tokens."""
     return _write(c, w, "responses/input_tokens")
 
 

@@ -34,6 +34,7 @@ _INCOMPLETE = frozenset(("length", "context_window", "safety", "recitation", "ma
 
 
 def read_response(w: Node, r: Reader) -> Node:
+    """Read a response; also a partial one, in the events of a stream."""
     node: Node = {}
     if type(w.get("id")) is str:
         r.seed = w["id"]
@@ -88,6 +89,7 @@ def is_born_here(response: Node, protocol: str) -> bool:
 
 
 def write_response(c: Node, w: Writer) -> Node:
+    """Write a response; one of another protocol gets its required fields."""
     if w.source is None and "events" not in w.context and not is_born_here(w.doc, w.protocol):
         # Of another protocol, or built by hand: completed like an answer that is converted.
         w.source = ""

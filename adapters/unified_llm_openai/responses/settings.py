@@ -50,6 +50,7 @@ def write_text(c: Node, w: Writer) -> str:
 
 
 def read_settings(w: Node, node: Node, r: Reader) -> None:
+    """Read the settings of a request or response into `node`."""
     if type(w.get("tools")) is list:
         wires = w.pop("tools")
         usual = read_usual_functions(wires, r)
@@ -77,6 +78,7 @@ def _typed(own: Node) -> Node:
 
 
 def write_settings(c: Node, wire: Node, w: Writer) -> None:
+    """Write the settings of a request or response into `wire`, and report those that the protocol lacks."""
     family = tools if is_own(w) or w.facing == "client" else foreign_tools
     if type(c.get("tools")) is list:
         given = c.pop("tools")

@@ -58,6 +58,7 @@ class Turn(NamedTuple):
 
     @property
     def size(self) -> int:
+        """Bytes of the request and of the response, as far as they are kept."""
         return len(self.asked) + sum(map(len, self.answered))
 
 
@@ -219,6 +220,7 @@ def compacted(body: Node, surface: str, secret: Secret) -> Node:
 
 
 def turn_items(turn: Turn, secret: Secret | None) -> Iterator[Node]:
+    """Yield the items of a turn: those of the request, then those of the response."""
     yield from _asked(turn, secret)
     yield from (answer(turn, secret) or {}).get("output") or ()
 

@@ -116,6 +116,7 @@ class Tool(Generic[P, R]):
         self.__wrapped__: Callable[P, R] = self.function
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the function itself, with its own arguments and result."""
         return self.function(*args, **kwargs)
 
     @overload

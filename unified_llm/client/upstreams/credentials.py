@@ -80,6 +80,7 @@ class KeyAuth(httpx2.Auth):
             secrets.add(self._key)
 
     def sync_auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response, None]:
+        """Add the key to the request (httpx2's protocol for blocking clients)."""
         header = self._header(self._key() if callable(self._key) else self._key)
         if header is not None:
             request.headers[header[0]] = header[1]
@@ -91,6 +92,7 @@ class KeyAuth(httpx2.Auth):
                 yield request
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        """Add the key to the request (httpx2's protocol for event loops)."""
         header = await self.login()
         if header is not None:
             request.headers[header[0]] = header[1]
@@ -161,6 +163,7 @@ class Watched(httpx2.Auth):
         raise TypeError("credentials cannot be pickled; create the Upstream in the other process")
 
     def sync_auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response, None]:
+        """Run the inner flow, and register the credentials of each request before it leaves."""
         flow = self._inner.sync_auth_flow(request)
         try:
             leaving = self._seen(lambda: next(flow))
@@ -171,6 +174,7 @@ class Watched(httpx2.Auth):
             flow.close()
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        """Run the inner flow, and register the credentials of each request before it leaves."""
         flow = self._inner.async_auth_flow(request)
         sent: httpx2.Response | None = None
         try:

@@ -48,6 +48,7 @@ class Signature(httpx2.Auth):
         raise TypeError("credentials cannot be pickled; create the Upstream in the other process")
 
     def sync_auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response, None]:
+        """Sign the request, with newer credentials once more after a refusal (httpx2, blocking clients)."""
         request.read()
         used = self._tokens()
         self.sign(request, used)
@@ -59,6 +60,7 @@ class Signature(httpx2.Auth):
                 yield request
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        """Sign the request, with newer credentials once more after a refusal (httpx2, event loops)."""
         import anyio.to_thread
 
         content = await request.aread()

@@ -92,6 +92,7 @@ class Tokens:
         return held.text if now < held.expires - _LAST and self._lock.locked() else None
 
     def __call__(self) -> str:
+        """Return a valid token, and fetch a new one where the last has expired. Raises what the source raises."""
         found = self.ready
         if found is not None:
             return found

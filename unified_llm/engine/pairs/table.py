@@ -41,6 +41,7 @@ class Field(NamedTuple):
 
     @property
     def path(self) -> str:
+        """The canonical key, or the wire key where the field has none."""
         return self.hub or self.wire
 
 

@@ -110,6 +110,7 @@ def chosen_writer(found: list[tuple[Shape, Callable[[Node], bool] | None]]) -> A
 
 
 def holds(when: Callable[[Node], bool] | None, c: Node) -> bool:
+    """Whether a condition is true of a node; without a condition True, on a node that lacks what it reads False."""
     try:
         return when is None or when(c)
     except FAULTS:
@@ -130,6 +131,7 @@ def writes(shape: Shape, c: Node) -> bool:
 
 
 def constant_roots(shape: Shape) -> set[str]:
+    """The top-level keys of the constants of a shape."""
     return {key.partition(".")[0] for key in shape.constants}
 
 

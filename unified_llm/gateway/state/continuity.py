@@ -138,13 +138,16 @@ class RequestVault:
 
     @property
     def empty(self) -> bool:
+        """Whether the store is known to hold nothing at all."""
         return self._behind.empty
 
     def put(self, key: str, items: list[dict[str, Any]]) -> None:
+        """Store items under a key of this tenant; they are written with the response."""
         self._new[key] = value = dump(items)
         self._behind.put((self._tenant, key), value)
 
     def get(self, key: str) -> list[dict[str, Any]] | None:
+        """The items under a key of this tenant; None where memory has none, and the key is noted in `missed`."""
         found = self._behind.cached((self._tenant, key))
         if found is None and not self._behind.is_absent((self._tenant, key)):
             self.missed[key] = None

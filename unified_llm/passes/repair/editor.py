@@ -45,6 +45,7 @@ def is_model(item: Node) -> bool:
 
 
 def is_system(item: Node) -> bool:
+    """Whether an item is a message with a system or developer role."""
     return item.get("type") == "message" and item.get("role") in _SYSTEM
 
 

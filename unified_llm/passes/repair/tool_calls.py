@@ -76,6 +76,7 @@ class Pairs:
             self.strays.append(result)
 
     def open(self) -> Iterator[Node]:
+        """Yield the calls without a result."""
         return (call for call in self.calls if id(call) not in self.result)
 
 

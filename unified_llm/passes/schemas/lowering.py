@@ -130,6 +130,7 @@ class Lowering:
         return self._references
 
     def run(self) -> Lowered:
+        """Lower the whole schema, with the definitions that it refers to."""
         out = rewrite_root(self)
         for name, target, at in self.waiting:  # which grows meanwhile
             self.definitions.setdefault("$defs", {})[name] = self.node(target, at, 1, (at,))

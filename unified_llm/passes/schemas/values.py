@@ -56,6 +56,7 @@ def constants(node: Node) -> None:
 
 
 def const_as_enum(node: Node) -> None:
+    """Replace `const` by an `enum` of one value."""
     if "enum" in node.v:
         node.approximated("enum", "const says more")
         node.approximated("const", "as enum, in place of the other one")

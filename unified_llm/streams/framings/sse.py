@@ -177,6 +177,7 @@ class Passing:
         self._held = b""
 
     def feed(self, chunk: bytes) -> bytes:
+        """Pass a chunk on, without disguises; the start of a line may wait for its rest."""
         if self._held:
             chunk, self._held = self._held + chunk, b""
         if chunk[-1:] not in (b"\n", b"\r"):
@@ -195,6 +196,7 @@ class Passing:
         return (b"data: x" if _DATA.search(block) else b": x") + block[-2:]
 
     def close(self) -> bytes:
+        """The bytes that waited."""
         return self._held
 
     def _undressed(self, chunk: bytes) -> bytes:
