@@ -55,6 +55,11 @@ IMPERSONAL = (
     "unified_llm/drift/",
     "unified_llm/suite/",
     "adapters/",
+    "unified_llm/foundation/",
+    "unified_llm/provenance/",
+    "unified_llm/passes/repair/",
+    "unified_llm/passes/schemas/",
+    "unified_llm/passes/tools/",
     "unified_llm/cli.py",
     "unified_llm/__init__.py",
 )

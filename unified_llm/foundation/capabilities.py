@@ -28,7 +28,7 @@ CAPABILITIES: Final[dict[str, str]] = {
     "media.detail": "how media are read: media type, detail, resolution, page and time ranges, frame rate",
     # messages and items
     "instructions": "the system text that stands before the conversation",
-    "message.role": "who speaks, system and developer messages in mid conversation included",
+    "message.role": "role of a message, system and developer messages in mid conversation included",
     "message.name": "the speaker's name",
     "item.id": "the id of an item, apart from the id of a call",
     "item.status": "how far an item has come",
@@ -60,7 +60,7 @@ CAPABILITIES: Final[dict[str, str]] = {
     "tools.result.error": "a result marked as failed",
     "tools.result.media": "a result that holds images, files or other parts",
     "tools.mcp": "tools of a remote MCP server",
-    "tools.mcp.approval": "asking the user before a remote tool is called",
+    "tools.mcp.approval": "approval by the user before a remote tool is called",
     "tools.hosted.web_search": "search of the web by the provider",
     "tools.hosted.web_fetch": "reading of given URLs by the provider",
     "tools.hosted.code_interpreter": "code run by the provider",
@@ -80,7 +80,7 @@ CAPABILITIES: Final[dict[str, str]] = {
     "output.logprobs": "log probabilities of tokens",
     "output.modalities": "which kinds of media the answer may hold",
     "output.prediction": "text expected in the answer, given to speed it up",
-    "output.refusal": "a refusal told apart from ordinary text",
+    "output.refusal": "a refusal, distinct from ordinary text",
     "sampling.temperature": "randomness",
     "sampling.top_p": "nucleus sampling",
     "sampling.top_k": "sampling from the k best tokens",
@@ -113,14 +113,14 @@ CAPABILITIES: Final[dict[str, str]] = {
     "finish.reason": "why the answer ended, and the status of the response",
     "finish.detail": "more about the end: which stop text, which policy",
     "error.code": "an error's code, type, message and HTTP status",
-    "error.detail": "what else an error says: parameter, details, request id, retry",
+    "error.detail": "further fields of an error: parameter, details, request id, retry",
     "stream.options": "what a stream shall hold",
     "stream.detail": "sequence numbers, indexes, padding and progress notes of a stream",
-    # what only one protocol knows
-    "native.field": "a key only its own protocol knows",
-    "native.item": "an item or tool only its own protocol knows",
-    "native.content": "a content part or annotation only its own protocol knows",
-    "native.event": "an event only its own protocol knows",
+    # fields and types of one protocol
+    "native.field": "a field of one protocol",
+    "native.item": "an item or tool of one protocol",
+    "native.content": "a content part or annotation of one protocol",
+    "native.event": "an event of one protocol",
 }
 
 

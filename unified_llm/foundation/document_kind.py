@@ -1,6 +1,6 @@
-"""Whether a document is of the kind it is said to be.
+"""Whether a document is of the given kind.
 
-Readers are lenient: a body of which they know no key is a document that says nothing, all of it kept. So a request
+Readers are lenient: a body with unknown keys alone is an empty document, all of it kept. So a request
 that is called a response would come out as an empty answer. What plainly is of another kind is refused instead: it has
 the mark of another, or a sign of another and none of its own. Where an adapter names no signs, nothing is refused.
 """

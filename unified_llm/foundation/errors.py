@@ -111,7 +111,7 @@ class UnknownProvider(UnifiedLLMError, LookupError):
 class UnknownModel(UnifiedLLMError, LookupError):
     """The catalog has no such model: correct the name, refresh the catalog, or do without its facts.
 
-    Requests may still name it: what the catalog does not know it does not forbid. `suggestions` are names that may be
+    Requests may still name it: a name that is not in the catalog is not forbidden. `suggestions` are names that may be
     meant, the likeliest first; empty for a provider that has no catalog (`listed` is False).
 
     >>> from unified_llm import models
@@ -226,10 +226,10 @@ class APIError(UnifiedLLMError):
 
     `error` is the canonical error (`type`, `code`, `message`, `retry_after`, ...), and its fields are attributes.
     `status` is the HTTP status (None where there was no answer), `headers` those of the answer, `body` its document as
-    the provider wrote it. `provider`, `model` and `protocol` say who was asked; `hops` what was tried before, where
-    there were fallbacks; `unsent` is True where the request certainly did not reach the provider. `method` and `url`
-    (without its query) are those of the request, `hint` says what to do about a common mistake; "" where nothing is
-    known. No key is in any of them.
+    the provider wrote it. `provider`, `model` and `protocol` are those of the request; `hops` the upstreams tried
+    before, where there were fallbacks; `unsent` is True where the request certainly did not reach the provider.
+    `method` and `url` (without its query) are those of the request, `hint` is the fix of a common mistake; "" where
+    nothing is known. No key is in any of them.
 
     >>> import unified_llm as ul
     >>> try:
@@ -272,7 +272,7 @@ class APIError(UnifiedLLMError):
 
     @property
     def summary(self) -> str:
-        """Who was asked, and the provider's words: the error without the request."""
+        """Upstream and the provider's message: the error without the request."""
         whom = "/".join(each for each in (self.provider, self.model) if each)
         return f"{whom}: {self.message}" if whom else self.message
 
@@ -294,7 +294,7 @@ class APIError(UnifiedLLMError):
 
     @property
     def should_retry(self) -> bool | None:
-        """What the provider advises, None where it says nothing."""
+        """What the provider advises, None where it sends none."""
         said = self.error.get("should_retry")
         return said if type(said) is bool else None
 
@@ -310,7 +310,7 @@ class AuthenticationError(APIError):
 
 
 class PermissionDeniedError(APIError):
-    """The key holds, but not for this model or feature: ask for access, or choose another model."""
+    """The key is valid, but not for this model or feature: request access, or choose another model."""
 
 
 class NotFoundError(APIError):
@@ -346,7 +346,7 @@ class ServerError(APIError):
 
 
 class APITimeoutError(APIError):
-    """No response in time: raise `timeout=` (seconds), stream, or fall back. `status` is set if a server said so."""
+    """No response in time: raise `timeout=` (seconds), stream, or fall back. `status` is set if a server sent it."""
 
 
 class APIConnectionError(APIError):

@@ -1,6 +1,6 @@
-"""What the answer to a request needs to know of the request.
+"""The data of a request that the conversion of its answer needs.
 
-A provider's answer does not say how its client asked: under which alias, with which tools, wanting usage in the
+A provider's answer does not contain its client's request: under which alias, with which tools, with usage in the
 stream or not. Converting a request leaves that in an `Exchange`; handing it to the conversion of the response, the
 stream or the error restores it. It is plain JSON, so that it can wait in a database.
 """
@@ -19,13 +19,13 @@ class Exchange:
     """A frozen record of one request's conversion.
 
     `source` is the client's protocol and `target` the provider's (both with their dialects). `alias` is the model the
-    client asked for, `model` the one the provider was asked for. `settings` are the client's own settings in canonical
+    client requested, `model` the one that was sent. `settings` are the client's own settings in canonical
     form, for surfaces that echo them. `ids` and `names` map what was renamed for the provider back to the client's
-    spelling, `namespaces` the joined names of tools to their namespace and name. `tools` tells, by the provider's name
+    spelling, `namespaces` the joined names of tools to their namespace and name. `tools` maps the provider's name
     of a tool, what its calls have to be turned back into: "custom" for a custom tool that became a function of one
     string, else what restores arguments made under a lowered schema; `output` is the same for structured output.
     `options` are the surface's options (`include`, `stream_options`, `stream`, `array`: a stream as one JSON array was
-    asked for), `seed` the seed of the ids an answer needs, `thread` a digest of the conversation ("" without a vault),
+    requested), `seed` the seed of the ids an answer needs, `thread` a digest of the conversation ("" without a vault),
     `scope` the credential or deployment it went to, `created_at` and `answer_id` are the time (seconds since 1970) and
     the id of an answer that has none, `id_prefix` what the id of an answer begins with where the client demands that,
     and `previous` the answer that the client went on from.

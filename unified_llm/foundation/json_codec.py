@@ -219,7 +219,7 @@ def load_text(text: str | bytes) -> Any:
     return value
 
 
-# Between texts that are parsed at once: a string that the author of a text cannot know, so that each text has to
+# Between texts that are parsed at once: a string that is unknown to the author of a text, so that each text has to
 # be a value of its own. Letters, so that it is not a long number.
 _BETWEEN = os.urandom(16).hex().translate(str.maketrans("0123456789", "ghijklmnop"))
 

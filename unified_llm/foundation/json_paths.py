@@ -43,7 +43,7 @@ _DEEPEST = 2 * MAX_DEPTH
 
 
 class once(Generic[T]):
-    """An attribute that is found out when it is first asked for: `functools.cached_property` without its lock."""
+    """An attribute that is computed on first use: `functools.cached_property` without its lock."""
 
     def __init__(self, find: Callable[[Any], T]) -> None:
         self.find = find
@@ -72,9 +72,9 @@ def _pointer(keys: Keys) -> str:
 
 
 class Paths:
-    """The path of every object and list below a root by identity, found level by level and no deeper than asked.
+    """The path of every object and list below a root by identity, found level by level and no deeper than needed.
 
-    Of a level the small ones are opened first: where a list is long, what is asked for mostly stands beside it.
+    Of a level the small ones are opened first: where a list is long, the requested node mostly stands beside it.
     """
 
     __slots__ = ("_below", "_found", "_level")

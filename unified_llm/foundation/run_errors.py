@@ -53,7 +53,7 @@ class UnknownPrice(UnifiedLLMError, LookupError):
 
 
 class OutputParseError(UnifiedLLMError, ValueError):
-    """The answer is not the structured output that was asked for: ask again (`retries=`), or read `.text` yourself.
+    """The answer does not match the requested structured output: pass `retries=`, or read `.text` yourself.
 
     `response` is the whole answer that was paid for, `text` what should have been it, `reason` what does not fit;
     `truncated` is True where the answer was cut off (raise `max_output_tokens`). `result` is the `RunResult` so far of

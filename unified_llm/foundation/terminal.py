@@ -1,6 +1,6 @@
 """What is printed for people: text from elsewhere as a terminal may show it, tables that fit, and errors in one form.
 
-A terminal obeys control characters: what a model, a server or a document says could move the cursor, set the title, or
+A terminal obeys control characters: a text of a model, a server or a document could move the cursor, set the title, or
 write over what stands there. They are shown as escapes; text that is piped is escaped too, since it may end in one.
 """
 
@@ -40,7 +40,7 @@ def plain_row(table: Table, *cells: Any) -> None:
 def columns(stream: IO[str] | None = None) -> int:
     """How many columns the terminal behind a stream (standard output by default) has; 0 if it is none.
 
-    `COLUMNS` says so where it is set, as for other programs. Other outputs have no width: other programs read it.
+    `COLUMNS` where it is set, as for other programs. Other outputs have no width: other programs read it.
     """
     try:
         found = os.get_terminal_size((stream or sys.stdout).fileno()).columns
@@ -74,7 +74,7 @@ def fail(reason: str, code: int = 2) -> NoReturn:
 
 
 def read_input(file: str) -> bytes:
-    """The bytes of a file, or of standard input for `-`; says so where a person has to type them."""
+    """The bytes of a file, or of standard input for `-`; with a prompt where a person has to type them."""
     if file != "-":
         return Path(file).read_bytes()
     if sys.stdin.isatty():

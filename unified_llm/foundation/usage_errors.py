@@ -8,7 +8,7 @@ __all__ = ["InvalidArgument", "MissingExtra"]
 
 
 class InvalidArgument(UnifiedLLMError, ValueError):
-    """An argument has a value that nothing can be done with: correct it as the message says.
+    """An argument has an invalid value: correct it as the message describes.
 
     >>> from unified_llm import preview
     >>> try:

@@ -1,6 +1,6 @@
-"""An answer as its client knows it: what was changed for the provider, turned back.
+"""An answer as its client expects it: what was changed for the provider, restored.
 
-The exchange says what that was: ids and names that were renamed, custom tools that became functions, arguments and
+The exchange contains the changes: ids and names that were renamed, custom tools that became functions, arguments and
 output made under a lowered schema. Of a stream, only what must be whole to be turned back is held until it is; all else
 flows on as it comes.
 """
@@ -172,7 +172,7 @@ def raw_input(arguments: Any) -> str:
 
 
 class RestoringWriter:
-    """A writer of wire events that is given every canonical event as the client knows it."""
+    """A writer of wire events that is given every canonical event as the client expects it."""
 
     def __init__(self, writer: WireWriter, restoring: Restoring, reader: Reader, frames: str = "") -> None:
         self.writer = writer
@@ -255,7 +255,7 @@ class RestoringWriter:
         held = self.held.pop(place, None) if done else None
         if held is None or held.told:
             return [new]
-        # An item that was never said to be complete but in its end.
+        # An item that is complete in its end only.
         return [*held.tell(new["item"], event), held.end(new["item"], event), new]
 
     def _inside(self, event: Event, kind: str, held: _Held) -> list[Event]:

@@ -58,7 +58,7 @@ def fit(request: Node, writer: Writer, target: Surface, source: Surface | None) 
     """Change what of the request the target does not accept, in the request itself but never in its nodes.
 
     `source` is where the request comes from, None where it was built in canonical form. Gives the nodes that were made
-    with those they stand for; what the client said at the root is kept under `asked` in the writer's context.
+    with those they stand for; the client's root is kept under `asked` in the writer's context.
     """
     met = source is not None and source.adapter is target.adapter
     theirs = source.dialect.get("schemas") if source is not None and met else None
@@ -94,8 +94,8 @@ class Demands:
 def _demands(adapter: Adapter, schemas: str | None, met: bool, theirs: str | None) -> Demands | None:
     """What a dialect of the protocol accepts by the name it has for that; None for everything.
 
-    `met` says that the request comes from another dialect of it, of the name `theirs`: a profile that both of them have
-    was met by the client already.
+    `met` means that the request comes from another dialect of it, of the name `theirs`: a profile that both of them
+    have was met by the client already.
     """
     demands = Surface(adapter, {"schemas": schemas}).accepts(_USES)
     if met:
@@ -248,7 +248,7 @@ class _Fitting:
             self.put("input", made)
 
     def wrap(self, item: Node) -> Node:
-        """A call of a tool whose arguments are no object, as the target was told to make it."""
+        """A call of a tool whose arguments are no object, as the lowered schema has it."""
         if item.get("type") != "function_call" or item.get("name") not in self.wrapped:
             return item
         try:
@@ -313,7 +313,7 @@ def record(done: Lowered, profile: SchemaProfile) -> Node:
 
 
 def told(done: Lowered, schema: Any) -> list[tuple[Keys, str, str]]:
-    """The changes as paths below the schema, each with its fate and what there is to say."""
+    """The changes as paths below the schema, each with its fate and detail."""
     out: list[tuple[Keys, str, str]] = []
     for change in done.changes:
         keys = _keys(change, schema)

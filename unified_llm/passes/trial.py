@@ -1,6 +1,6 @@
 """A trial: what a target takes of tools, found out by writing a request that holds nothing else.
 
-What an adapter, its dialect and the model's profile leave out is known only to them. Asking them is the one way that
+What an adapter, its dialect and the model's profile leave out is declared only there. Trying them is the one way that
 needs no second statement of it. Made only for requests with something beside plain functions.
 """
 

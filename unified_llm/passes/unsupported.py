@@ -1,11 +1,11 @@
 """What is not worth sending: requests of which the target would make something else.
 
-A loss is the caller's to judge, with two exceptions, since what came back would be no answer to what was asked. Where
-several answers are wanted of a target that gives one, the wrong number is worse than none (who names that capability in
-`on_loss` has judged already). And where nothing arrives of the last thing the user said, there is no prompt: what was
-said before does not replace it, and a text of ours even less.
+A loss is the caller's to judge, with two exceptions, since the answer would not be one to the request. Where
+several answers are requested of a target that gives one, the wrong number is worse than none (who names that capability
+in `on_loss` has judged already). And where nothing arrives of the last thing the user said, there is no prompt: what
+was sent before does not replace it, and a text of ours even less.
 
-A level `raise` comes first: it says the same and has the value.
+A level `raise` comes first: it has the same meaning and the value.
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@ of the answer (its text and its calls, however cut or joined) proves that it is 
 back as it was. The vault does the same for clients that echo nothing.
 
 Who may be believed: a complete answer is put back only from an envelope with our MAC, or from the vault, and only for
-its origin (or for another client, who gets nothing of it that a client could have said). Without a secret an envelope
-adds opaque data to the calls and messages that the client shows, and reasoning that would lose what it led to is
-withheld. An edited answer is not put back: only its calls and messages that are unchanged are restored.
+its origin (or for another client, who gets nothing of it that a client could have written). Without a secret an
+envelope adds opaque data to the calls and messages that the client shows, and reasoning that would lose what it led to
+is withheld. An edited answer is not put back: only its calls and messages that are unchanged are restored.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def carrier(items: list[Node], writer: Writer) -> Node:
     """The reasoning item that holds these items in its envelope and nothing else."""
     if writer.secret is None:
         items = [item for item in items if _addable(item, writer)]
-    # What a client says is never restored from an answer.
+    # The client's own items are never restored from an answer.
     items = [item for item in items if not (item.get("type") == "message" and is_reply(item))]
     origin = next(origins(items), {"protocol": writer.source})
     writer.context.setdefault("carried", []).append(items)
@@ -262,7 +262,7 @@ def pieces(value: Any) -> Iterator[tuple[Node, Node]]:
 
 
 def carry(items: list[Node], writer: Writer, answer: bool) -> list[Node]:
-    """`items` with a carrier behind each answer that needs one; `answer` says that all of them are one answer."""
+    """`items` with a carrier behind each answer that needs one; `answer` means that all of them are one answer."""
     if not uncarried(items, writer):
         return items
     out: list[Node] = []
@@ -275,7 +275,7 @@ def carry(items: list[Node], writer: Writer, answer: bool) -> list[Node]:
 
 
 def parked(writer: Writer) -> None:
-    """Say of what is called lost, and is in a carried answer, that it waits there; of the carriers say nothing."""
+    """Report a loss that is in a carried answer as parked there; report nothing of the carriers."""
     writer.unfold()
     carriers = {id(item) for item in writer.context.get("carriers", ())}
     writer.raw[:] = [entry for entry in writer.raw if id(entry[0]) not in carriers]

@@ -165,7 +165,7 @@ def origin_of(reader: Reader) -> Node:
 
 
 def matches(origin: Node, here: Node, keys: Iterable[str]) -> bool:
-    """True when a piece of `origin` may be sent to `here`. What only one side knows always matches."""
+    """True when a piece of `origin` may be sent to `here`. A value that only one side has always matches."""
     for key in keys:
         theirs, ours = origin.get(key), here.get(key)
         if theirs is not None and ours is not None and theirs != ours:
@@ -191,7 +191,8 @@ def seal(node: Node, anchor: str, secret: Secret | None = None) -> str:
     """An envelope around a canonical node with opaque data: standard base64 with a recognizable beginning.
 
     It is encoded and checksummed, not encrypted: its holder can read it. With a `secret` the checksum is a MAC.
-    `anchor` says what it belongs to (`anchor_of` of the carrying item); an envelope found elsewhere is refused.
+    `anchor` identifies the item it belongs to (`anchor_of` of the carrying item); an envelope found elsewhere is
+    refused.
     """
     origin = next((piece["origin"] for piece in node.get("opaque") or () if piece.get("origin")), None)
     if "turn" in node:
@@ -264,7 +265,7 @@ class Anchored:
             return None
         keys = [anchor]
         if anchor.startswith("call:"):
-            # Arguments that one of the two does not know say nothing (`_belongs`).
+            # Arguments that one of the two does not have always match (`_belongs`).
             head, known, _ = anchor.partition("\n")
             keys.append(head if known else head + "\n")
         found = [
@@ -307,7 +308,7 @@ def anchor_of(node: Node) -> str:
 
 
 def _belongs(anchor: Any, here: str) -> bool:
-    """Whether an envelope's anchor is that of a bearer; arguments that one of them does not know say nothing."""
+    """Whether an envelope's anchor is that of a bearer; arguments that one of them does not have always match."""
     if anchor == here or anchor == "":
         return True
     if type(anchor) is not str or ("\n" in anchor and "\n" in here):

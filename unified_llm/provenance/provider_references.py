@@ -2,7 +2,7 @@
 
 The id of a file, a container, a stored response or a custom voice belongs to its maker, as a signature does: no
 other provider is ever sent it. The table is the whole list; the engine withholds what stands in it, whatever an adapter
-would do, and says so with the detail `foreign`. Protocols of one family (`Adapter.family`) share one store, so that
+would do, and reports it with the detail `foreign`. Protocols of one family (`Adapter.family`) share one store, so that
 a file uploaded for one of them is known to the other. A handle in an answer travels home with its answer
 (`answer_envelope.py`).
 """
@@ -76,7 +76,7 @@ def _is_handle(key: str, value: Any) -> bool:
 
 
 def is_foreign_here(family: str, provider: str | None, goal: str, target: str | None) -> bool:
-    """Whether the handles of one side mean nothing to the other. What only one side knows always matches."""
+    """Whether the handles of one side mean nothing to the other. A value that only one side has always matches."""
     if provider is not None and target is not None:
         return provider != target
     return family != goal
@@ -102,8 +102,8 @@ def withhold(
 ) -> list[tuple[Node, Node]]:
     """Take the handles that are foreign out of a request, in place; gives the nodes that were made, with the old ones.
 
-    `foreign` says whether what the caller's document names is; `restored` says it of items, by identity, that came out
-    of an envelope or the vault, and may have been made elsewhere. `plain` says that no item names anything.
+    `foreign` is whether the references of the caller's document are; `restored` the same of items, by identity, that
+    came out of an envelope or the vault, and may have been made elsewhere. `plain` means that no item names anything.
     """
     replaced: list[tuple[Node, Node]] = []
     if foreign:

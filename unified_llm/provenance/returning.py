@@ -87,7 +87,7 @@ class _Opening:
     def _around(self, place: int, known: frozenset[str]) -> tuple[int, int]:
         """The items, from and to, among which an answer is that the item at `place` carries.
 
-        They end where the client says something (`regions`), at another carrier, and at what was put back.
+        They end at an item of the client's own (`regions`), at another carrier, and at what was put back.
         """
         items, back = self.items, self.back
         start, end = place, place + 1
@@ -119,7 +119,7 @@ class _Opening:
             self._miss(start, place)
             return start, after, _added(turn, there, reader)
         if reader.target is None or reader.target.facing == "client":
-            # A result of a call that the client made is the client's to say.
+            # The result of a call that the client made is the client's own.
             made = {item.get("call_id") for item in turn["items"] if item.get("type") in CALLS}
             turn = {**turn, "items": [i for i in turn["items"] if not (is_reply(i) and i.get("call_id") in made)]}
         spans = ((start, after), (place, after), (start, place + 1))
@@ -161,7 +161,7 @@ class _Opening:
 
 
 def _ends(item: Node, known: frozenset[str]) -> bool:
-    """Whether an item is what a client says, and no result of a call in `known`."""
+    """Whether an item is the client's own, and no result of a call in `known`."""
     return is_reply(item) and item.get("call_id") not in known
 
 
@@ -344,7 +344,7 @@ class _Known:
 
 
 def _same(one: Shown, other: Shown) -> bool:
-    """Whether two answers show the same; an id that had to be made says nothing against it."""
+    """Whether two answers show the same; a generated id does not count."""
     if one[0] != other[0] or len(one[1]) != len(other[1]):
         return False
     for (mine, said), (theirs, told) in zip(one[1], other[1]):

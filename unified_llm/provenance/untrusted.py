@@ -1,4 +1,4 @@
-"""What is used of an envelope that anybody may have made: opaque data, and how to tell what it belongs to.
+"""What is used of an envelope that anybody may have made: opaque data, and how its item is found.
 
 Every field is checked before it is used: types, sizes, and that nothing but opaque data can come of it.
 """
@@ -26,7 +26,7 @@ def untrusted(node: Node) -> Node | None:
             found[key] = node[key]
     parts = node.get("content")
     if type(parts) is list and len(parts) <= _MOST and all(type(part) is dict for part in parts):
-        # The texts say which parts are meant, and are not used beyond that.
+        # The texts identify the parts, and are not used beyond that.
         found["content"] = [
             {"type": part.get("type"), "text": part.get("text"), "opaque": valid_pieces(part.get("opaque")) or []}
             for part in parts
@@ -37,7 +37,7 @@ def untrusted(node: Node) -> Node | None:
 def joined_parts(item: Node, parts: Any) -> Any:
     """The content of a message with the opaque data of those parts of an untrusted envelope whose text it shows.
 
-    A text said in short becomes one part: a string has no place for opaque data.
+    A string becomes one part: a string has no place for opaque data.
     """
     content = item.get("content")
     shown = [{"type": "output_text", "text": content}] if type(content) is str else content

@@ -77,7 +77,7 @@ class MemoryVault:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is kept, for anybody; a vault that can say so quickly spares the looking."""
+        """Whether nothing is kept, for anybody; a quick answer saves the search."""
         return not self._store.entries
 
     def put(self, key: str, items: list[Node]) -> None:
@@ -143,7 +143,7 @@ class Scoped:
 
 
 def thread_of(node: Node) -> str:
-    """A digest of a whole conversation as every client sends it: instructions, and all that was said up to its end."""
+    """A digest of a whole conversation as every client sends it: instructions, and all items up to its end."""
     items = node.get("input")
     if type(items) is str:
         items = [{"type": "message", "role": "user", "content": items}]
@@ -171,7 +171,7 @@ def _walk(items: list[Node], thread: str) -> Iterator[tuple[int, int, str, str]]
 
 
 def _between(items: list[Node], thread: str) -> str:
-    """The thread behind what a client said. A surface may join messages, or have instructions apart."""
+    """The thread behind the client's input. A surface may join messages, or have instructions apart."""
     for item in items:
         if item.get("type") in ("message", None) or str(item.get("type")).endswith("_output"):
             thread = _added(thread, _said(item))
@@ -241,7 +241,7 @@ def parked_answers(items: list[Node], node: Node) -> Iterator[tuple[list[Node], 
 
 
 def _pieces(items: list[Node]) -> list[str]:
-    """What tells the opaque pieces of items apart; a document made by hand may have anything as their data."""
+    """The keys that distinguish the opaque data of items; a document made by hand may have anything as their data."""
     return [repr((piece.get("kind"), piece.get("data"))) for _, piece in pieces(items)]
 
 

@@ -1,7 +1,7 @@
 """History repair: the demands a strict target makes on a conversation, declared as data and met before writing.
 
 A conversation the target would accept is not touched: the same list comes back. Every change is recorded as a loss at
-the node it happened to, and repairing twice is repairing once. Which demands a target makes is said by its adapter
+the node it happened to, and repairing twice is repairing once. The constraints of a target are declared by its adapter
 (`Rules`), by the `repair` mapping of a dialect's row (the same names, `{"unique": True, "blank": "empty"}`), and by
 `Rules.models`; no protocol is known here.
 
@@ -28,10 +28,10 @@ Node = dict[str, Any]
 
 
 def repair(request: Node, rules: Rules, writer: Writer, *, whole: bool = True, plain: Outline | None = None) -> Node:
-    """The request as the target's rules want it: the same object when nothing had to change.
+    """The request as the target's rules require it: the same object when nothing had to change.
 
-    `rules` are those of the adapter; the dialect of `writer` and the model of the request have their say. `whole` is
-    False for a request that wants no answer (it counts tokens, or compacts), whose history may end as it likes.
+    `rules` are those of the adapter; the dialect of `writer` and the model of the request may change them. `whole` is
+    False for a request without an answer of a model (it counts tokens, or compacts), whose history may end as it likes.
     `plain` is the outline of a conversation that holds nothing but texts, calls of functions and their results.
     """
     items = request.get("input")
@@ -42,7 +42,7 @@ def repair(request: Node, rules: Rules, writer: Writer, *, whole: bool = True, p
     rules = rules.of(writer.dialect, writer.model or request.get("model"))
     letters = str(plain) if plain is not None else outline(items)
     sound = is_sound(items, rules, letters, plain)
-    # Where nothing is said of reasoning, and there is none, there is nothing to switch off and nothing to leave out.
+    # Without settings of reasoning, and without reasoning, there is nothing to switch off and nothing to leave out.
     said = "r" in letters or type(request.get("reasoning")) is dict
     thoughts = said and (rules.reasoning_opens or rules.reasoning_off)
     if sound and not thoughts and (not rules.reasoning_proof or "r" not in letters):

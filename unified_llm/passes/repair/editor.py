@@ -16,7 +16,7 @@ __all__ = ["Mending", "has_asked", "is_model", "is_system", "opens_at", "text_of
 
 Node = dict[str, Any]
 
-# Beside the messages of the user: what a client says, and what is not part of the model's turn.
+# Beside the messages of the user: the items of a client, and those that are not part of the model's turn.
 _CLIENT = frozenset(
     (
         "function_call_output",
@@ -92,7 +92,7 @@ class Mending:
         """Whether the user said anything at all, before any repair."""
         if self._asked is None:
             items = self.request["input"]
-            # What the system says later is the user's where it has no role of its own.
+            # Later system messages are the user's where they have no role of their own.
             later = self.rules.system == "user" and any(map(is_system, items[opens_at(items) :]))
             self._asked = later or has_asked(items)
         return self._asked
@@ -147,7 +147,7 @@ class Mending:
         """Whether repair made an item up."""
         return id(item) in self._made_ids
 
-    def tell(self, item: Node, keys: tuple[Any, ...], fate: str, detail: str, capability: str | None = None) -> None:
+    def report(self, item: Node, keys: tuple[Any, ...], fate: str, detail: str, capability: str | None = None) -> None:
         """Record what becomes of the leaf `keys` of an item, or of all of it."""
         if not self.is_made(item):
             self.writer.report(item, keys, fate, detail, capability)

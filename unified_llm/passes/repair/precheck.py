@@ -1,4 +1,4 @@
-"""Whether a conversation is plainly what the rules want: a few looks at the whole let most through at once.
+"""Whether a conversation plainly satisfies the rules: a few looks at the whole let most through at once.
 
 What has to hold of turns and steps is read off the conversation's outline, because this is done for every request and
 must cost next to nothing. A no proves nothing: the repair then looks closely, and may find nothing to do either. A yes
@@ -114,7 +114,7 @@ def _paired(letters: str) -> bool:
 
 
 def _joined(letters: str, items: list[Node], plain: Outline | None) -> bool:
-    """Whether what the model said in one go is one message already; in plain items it is, where it can be."""
+    """Whether each run of model output is one message already; in plain items it is, where it can be."""
     if any(pair in letters for pair in _UNJOINED):
         return False
     if plain:
@@ -127,7 +127,7 @@ def _joined(letters: str, items: list[Node], plain: Outline | None) -> bool:
 
 
 def _texts(contents: list[Any]) -> bool:
-    """Whether every message says something, and every text of it does."""
+    """Whether no message is empty, and no text in it."""
     if not all(contents):
         return False
     texts = [content for content in contents if type(content) is str]

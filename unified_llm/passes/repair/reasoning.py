@@ -1,4 +1,4 @@
-"""Reasoning that stands where the target wants it, and nowhere else; tools that the history speaks of."""
+"""Reasoning that stands where the target requires it, and nowhere else; tools that the history uses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def leave_out_dangling(m: Mending) -> None:
             follower = item
         elif follower is None or not is_model(follower):
             gone.add(id(item))
-            m.tell(item, (), "lost", "the item it led to is not there")
+            m.report(item, (), "lost", "the item it led to is not there")
     m.leave_out(gone)
 
 
@@ -33,7 +33,7 @@ def leave_out_unproved(m: Mending) -> None:
     for item in m.items:
         if item.get("type") == "reasoning" and m.writer.protocol in (item.get("extra") or ()):
             if not any(piece.get("data") for piece in item.get("opaque") or ()):
-                m.tell(item, (), "lost", "a thought without its proof is refused")
+                m.report(item, (), "lost", "a thought without its proof is refused")
                 gone.add(id(item))
     m.leave_out(gone)
 
@@ -46,7 +46,7 @@ def part_from_withheld(m: Mending) -> None:
             withheld = withheld or (bool(item.get("opaque")) and not _is_own(m, item))
             continue
         if withheld and is_model(item) and item.get("id") is not None:
-            m.tell(item, ("id",), "lost", "the reasoning that led to it stays behind")
+            m.report(item, ("id",), "lost", "the reasoning that led to it stays behind")
             m.own(item, ("id",))
         withheld = False
 
@@ -100,7 +100,7 @@ def _leave_out_last(m: Mending) -> None:
         if not is_model(item):
             break
         if _is_own(m, item):
-            m.tell(item, (), "lost", "reasoning is switched off")
+            m.report(item, (), "lost", "reasoning is switched off")
             gone.add(id(item))
     m.leave_out(gone)
 
@@ -114,7 +114,7 @@ def declare_tools(m: Mending) -> None:
         name = item.get("name")
         if item.get("type") not in ("function_call", "custom_tool_call") or type(name) is not str or name in found:
             continue
-        m.tell(item, ("name",), "approximated", "declared, since the history calls it", "tools.function")
+        m.report(item, ("name",), "approximated", "declared, since the history calls it", "tools.function")
         custom = item["type"] == "custom_tool_call"
         found[name] = {"type": "custom" if custom else "function", "name": name}
         if not custom:

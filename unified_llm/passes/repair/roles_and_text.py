@@ -1,4 +1,4 @@
-"""Turns and texts: who opens and closes a conversation, where the system speaks, what is too empty to be said."""
+"""Turns and texts: the roles that open and close a conversation, the places of system messages, empty texts."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def mend_fields(m: Mending) -> None:
     for item in m.items:
         name, kind, item_id = item.get("name"), item.get("type"), item.get("id")
         if form is not None and kind == "message" and type(name) is str and not fits(name, form):
-            m.tell(item, ("name",), "lost", "not a name the target takes")
+            m.report(item, ("name",), "lost", "not a name the target takes")
             item = m.own(item, ("name",))
         prefix = prefixes.get(kind) if type(kind) is str else None
         if prefix is not None and type(item_id) is str and not fits(item_id, prefix + "[A-Za-z0-9_-]*", 64):
-            m.tell(item, ("id",), "lost", "not an id of this provider's")
+            m.report(item, ("id",), "lost", "not an id of this provider's")
             m.own(item, ("id",))
 
 
@@ -54,7 +54,7 @@ def _is_blank(m: Mending, text: Any) -> bool:
 
 
 def leave_out_blanks(m: Mending) -> None:
-    """Texts that say nothing, and the messages that are left with nothing."""
+    """Empty texts, and the messages that become empty."""
     gone: set[int] = set()
     for item in m.items:
         key = "content" if item.get("type") == "message" else "output"
@@ -65,13 +65,13 @@ def leave_out_blanks(m: Mending) -> None:
             left = [part for part in content if not _is_refused(m, part)]
             for part in content if len(left) < len(content) else ():
                 if part.get("opaque") and _is_refused(m, part):
-                    m.tell(part, ("opaque",), withheld(m.writer), "foreign")
+                    m.report(part, ("opaque",), withheld(m.writer), "foreign")
             if key == "content" and not left:
                 gone.add(id(item))
             elif len(left) < len(content):
                 for part in content:
                     if _is_refused(m, part):
-                        m.tell(part, (), "approximated", f"{m.rules.blank} text is refused")
+                        m.report(part, (), "approximated", f"{m.rules.blank} text is refused")
                         _tell_rest(m, part)
                 m.own(item, **{key: left})
         elif key == "content" and (content is None or _is_blank(m, content)) and "content" in item:
@@ -80,7 +80,7 @@ def leave_out_blanks(m: Mending) -> None:
         if id(item) in gone:
             # Of a node that is called approximated some of it should be seen: nothing is, so each leaf is named.
             for keys in ((), *((key,) for key in item if key not in ("type", "content", "extra", "turn"))):
-                m.tell(item, keys, "approximated", f"removed; the target rejects {m.rules.blank} messages")
+                m.report(item, keys, "approximated", f"removed; the target rejects {m.rules.blank} messages")
             for part in item["content"] if type(item["content"]) is list else ():
                 _tell_rest(m, part)
     m.leave_out(gone)
@@ -95,7 +95,7 @@ def _tell_rest(m: Mending, part: Node) -> None:
     """What a text that is left out had besides."""
     for protocol, kept in part.get("extra", {}).items():
         if "rest" in kept:
-            m.tell(part, ("extra", protocol, "rest"), "lost", "")
+            m.report(part, ("extra", protocol, "rest"), "lost", "")
 
 
 def _is_refused(m: Mending, part: Any) -> bool:
@@ -103,7 +103,7 @@ def _is_refused(m: Mending, part: Any) -> bool:
         return False
     if part["type"] not in _TEXTS or not _is_blank(m, part.get("text")):
         return False
-    # A text may be nothing but the bearer of a signature, which says something to its maker only.
+    # A text may be nothing but the bearer of a signature, which has a meaning for its provider only.
     return not any(is_own(piece, m.writer) for piece in part.get("opaque") or ())
 
 
@@ -111,7 +111,7 @@ def _is_refused(m: Mending, part: Any) -> bool:
 
 
 def mend_system(m: Mending) -> None:
-    """System messages in mid conversation stay where they are; where there are none, as the user's and told apart."""
+    """System messages in mid conversation stay where they are; where there are none, as the user's, in a tag."""
     items, opening = [*m.items], opens_at(m.items)
     followers: list[Node | None] = [None] * len(items)  # the next item that is not the system's
     for place in range(len(items) - 2, opening - 1, -1):
@@ -127,23 +127,23 @@ def mend_system(m: Mending) -> None:
             behind = followers[place]
             if before is not None and _may_go_before(before) and (behind is None or is_model(behind)):
                 continue
-        m.tell(item, ("role",), "approximated", f"sent as the user's, in <{REMINDER}>")
+        m.report(item, ("role",), "approximated", f"sent as the user's, in <{REMINDER}>")
         before = m.own(item, role="user", content=_reminder(m, item))
 
 
 def _reminder(m: Mending, item: Node) -> Any:
-    """The content of a system message between the ends that tell it from what the user says."""
+    """The content of a system message between the tags that distinguish it from the user's text."""
     before, behind = reminder_ends()
     content = item.get("content")
     if type(content) is not list:
-        m.tell(item, ("content",), "approximated", f"in <{REMINDER}>")
+        m.report(item, ("content",), "approximated", f"in <{REMINDER}>")
         return f"{before}{content or ''}{behind}"
     texts = [part.get("type") in _TEXTS and not part.get("opaque") for part in content]
     parts = content.copy()
     for place in {0, len(parts) - 1} if parts else ():
         if texts[place]:
             ends = (before if place == 0 else "", behind if place == len(parts) - 1 else "")
-            m.tell(content[place], ("text",), "approximated", f"in <{REMINDER}>")
+            m.report(content[place], ("text",), "approximated", f"in <{REMINDER}>")
             parts[place] = m.copy(content[place], text=str(content[place].get("text") or "").join(ends))
     opening = [] if parts and texts[0] else [{"type": "input_text", "text": before}]
     closing = [] if parts and texts[-1] else [{"type": "input_text", "text": behind}]
@@ -151,7 +151,7 @@ def _reminder(m: Mending, item: Node) -> Any:
 
 
 def _may_go_before(item: Node) -> bool:
-    """Whether the system may speak after an item: of the user's, or of a tool that the provider ran."""
+    """Whether a system message may follow an item: of the user's, or of a tool that the provider ran."""
     kind = str(item.get("type"))
     hosted = kind not in ("function_call", "custom_tool_call") and kind.endswith(("_call", "_result"))
     return not is_model(item) or (hosted and item.get("executor") != "client")
@@ -168,14 +168,16 @@ def join_neighbours(m: Mending) -> None:
             out.append(item)
             joined = None
             continue
-        m.tell(item, ("content",) if item.get("content") else (), "approximated", "joined to the message before", _TURN)
+        m.report(
+            item, ("content",) if item.get("content") else (), "approximated", "joined to the message before", _TURN
+        )
         for key, value in item.items():
             if key not in ("type", "role", "content", "turn", "extra") and value is not None:
-                m.tell(item, (key,), "lost", "joined to the message before")
+                m.report(item, (key,), "lost", "joined to the message before")
         for protocol, drawer in (item.get("extra") or {}).items():
             for slot in ("rest", "turn"):
                 if drawer.get(slot):
-                    m.tell(item, ("extra", protocol, slot), "lost", "joined to the message before")
+                    m.report(item, ("extra", protocol, slot), "lost", "joined to the message before")
         if joined is None:
             joined = _parts(m, last)
             out[-1] = m.own(last, content=joined)
@@ -202,7 +204,7 @@ def mend_opening(m: Mending) -> None:
     items, place = m.items, opens_at(m.items)
     asked = max((i for i, item in enumerate(items) if has_asked([item])), default=-1)
     gone: set[int] = set()
-    first: Node | None = None  # of what the model says before anybody else
+    first: Node | None = None  # of the model's output before any other message
     while True:
         end = next((i for i in range(place, len(items)) if not is_model(items[i])), len(items))
         run = items[place:end]
@@ -218,7 +220,7 @@ def mend_opening(m: Mending) -> None:
         behind = next((i for i in range(end, len(items)) if is_model(items[i])), len(items))
         results = [item for item in items[end:behind] if item.get("call_id") in ids]
         for item in [*step, *results]:
-            m.tell(item, (), "lost", "a conversation may not open with a call")
+            m.report(item, (), "lost", "a conversation may not open with a call")
             gone.add(id(item))
         place = behind
         if any(id(item) not in gone and (first or not is_system(item)) for item in items[end:behind]):
@@ -227,12 +229,12 @@ def mend_opening(m: Mending) -> None:
     m.leave_out(gone)
     if first is not None and (calls or m.rules.opens == "assistant"):
         opening = opens_at(m.items)
-        m.tell(first, _leaf(first), "approximated", "a turn of the user's was put before it", _TURN)
+        m.report(first, _leaf(first), "approximated", "a turn of the user's was put before it", _TURN)
         m.put([*m.items[:opening], m.make(_says("user", OPENING)), *m.items[opening:]])
 
 
 def mend_end(m: Mending, whole: bool) -> None:
-    """Something is asked, and what the model said last can be read on; `whole` says that an answer is wanted."""
+    """The end: of the user, or model output that may be continued; `whole` means that an answer follows."""
     if m.rules.filled and m.asked and opens_at(m.items) == len(m.items):
         m.put([*m.items, m.make(_says("user", OPENING))])
     if not m.items or not (m.rules.closes or m.rules.trailing):
@@ -244,7 +246,7 @@ def mend_end(m: Mending, whole: bool) -> None:
     if m.rules.closes:
         only = all(item.get("type") in ("message", "reasoning") for item in m.items[start:])
         if only and whole and m.asked:
-            m.tell(last, _leaf(last), "approximated", "the target cannot continue an assistant message", _TURN)
+            m.report(last, _leaf(last), "approximated", "the target cannot continue an assistant message", _TURN)
             if m.rules.closes == "asked":
                 m.put([*m.items, m.make(_says("user", GO_ON))])
     elif m.rules.trailing:
@@ -255,11 +257,11 @@ def _strip(m: Mending, item: Node) -> None:
     content = item.get("content")
     if type(content) is str:
         if content != content.rstrip():
-            m.tell(item, ("content",), "approximated", "white space at the end is refused")
+            m.report(item, ("content",), "approximated", "white space at the end is refused")
             m.own(item, content=content.rstrip())
     elif type(content) is list and content and content[-1].get("type") in _TEXTS:
         part = content[-1]
         text = text_of([part])
         if text is not None and text != text.rstrip() and not part.get("opaque"):
-            m.tell(part, ("text",), "approximated", "white space at the end is refused")
+            m.report(part, ("text",), "approximated", "white space at the end is refused")
             m.own(item, content=[*content[:-1], m.copy(part, text=text.rstrip())])

@@ -1,7 +1,7 @@
 """What a target may demand of the history of a request: data, declared by its adapter, by a dialect, or by model.
 
-Everything is off by default, since a protocol that demands nothing is the rule to start from. The documents that say
-what each target demands are named where the adapters declare it.
+Everything is off by default, since a protocol that demands nothing is the rule to start from. The documents
+with the rules of each target are named where the adapters declare it.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ class Rules(NamedTuple):
     * `unique`: call ids differ in the whole request; otherwise it is enough that they do within a step.
     * `elsewhere`: fields of the request and types of items by which a part of the history lies with the provider, so
       that a call that is not there is not missing.
-    * `declared`: the tools that the history speaks of are declared.
+    * `declared`: the tools that the history uses are declared.
 
     Turns and texts:
 
     * `opens`: "call" where a conversation may not open with a call, "assistant" where it may not with anything the
-      model said.
-    * `closes`: what the model said last is not taken for the beginning of its answer, which is "told"; where a
-      conversation may not even end with it, the user has "asked" to go on.
+      model sent.
+    * `closes`: the last output of the model is not taken for the beginning of its answer, which is `"told"`; where a
+      conversation may not even end with it, the user has `"asked"` to go on.
     * `alternates`: neighboring messages of one role are one message.
     * `system`: a system message in mid conversation is refused ("user": it is sent as the user's, in a
       `<system-reminder>`), or has its "place" between a user's message and one of the model.
     * `blank`: texts that are refused: "empty" ones, or "blank" ones too.
-    * `trailing`: what the model said last does not end in white space.
+    * `trailing`: the last output of the model does not end in white space.
     * `filled`: what the user said may not vanish as a whole, even where it was nothing but empty texts.
     * `name_form`: the pattern of a speaker's name.
     * `item_ids`: the prefix of the ids of items, by type; any other id is not sent.
@@ -58,10 +58,10 @@ class Rules(NamedTuple):
 
     * `reasoning_follower`: a reasoning item stands before the item it led to.
     * `reasoning_proof`: a reasoning item of this protocol has opaque data.
-    * `reasoning_opens`: a loop of tools opens with reasoning of this provider, if reasoning is asked for by "budget",
+    * `reasoning_opens`: a loop of tools opens with reasoning of this provider, if reasoning is requested by `"budget"`,
       or in "any" way.
-    * `reasoning_off`: the last thing the model said holds no reasoning where reasoning is switched off: where the
-      request says so ("said"), or where it does not say otherwise ("unsaid").
+    * `reasoning_off`: the last output of the model holds no reasoning where reasoning is switched off: where the
+      request sets it (`"said"`), or by default (`"unsaid"`).
 
     * `models`: rules that differ, by what is in the name of a model; the longest that fits counts.
 

@@ -2,7 +2,7 @@
 
 A result belongs to the open call of its id in the latest step that has one, the first of them where an id occurs more
 than once, so that ids which are only unique within a turn pair as they were meant. What has no partner is left out, or
-given one that says there is none; a call at the open end of the conversation may still get its result, and is left
+given one with that fact; a call at the open end of the conversation may still get its result, and is left
 alone.
 """
 
@@ -124,7 +124,7 @@ def _give_ids(m: Mending) -> None:
                 call = open_.only(item.get("name"))
                 if call is None:
                     continue
-                m.tell(item, ("call_id",), "approximated", "that of the only open call", _RESULT)
+                m.report(item, ("call_id",), "approximated", "that of the only open call", _RESULT)
                 item = m.own(item, call_id=call["call_id"])
             open_.answer(item)
 
@@ -181,13 +181,13 @@ def _leave_out_strays(m: Mending) -> None:
     gone = {id(item) for item in pairs.strays}
     answered = {call["call_id"] for call in pairs.calls}
     if all(id(item) in gone for item in m.items[opens_at(m.items) :]):
-        # Nothing would be left: it goes on with a conversation that only the caller knows, who is told.
+        # Nothing would be left: it goes on with a conversation that is stored elsewhere, and is reported.
         for item in pairs.strays:
-            m.tell(item, ("call_id",), "approximated", "the call it answers is not in the request", _RESULT)
+            m.report(item, ("call_id",), "approximated", "the call it answers is not in the request", _RESULT)
         return
     for item in pairs.strays:
         twice = item.get("call_id") in answered
-        m.tell(item, (), "lost", "its call has a result already" if twice else "removed; no tool call with this id")
+        m.report(item, (), "lost", "its call has a result already" if twice else "removed; no tool call with this id")
     m.leave_out(gone)
 
 
@@ -202,7 +202,7 @@ def _leave_out_copies(m: Mending) -> None:
     for call in pairs.open():
         said = _call_as_said(call, pairs)
         if same[said] > 1:
-            m.tell(call, (), "approximated", "the same call twice")
+            m.report(call, (), "approximated", "the same call twice")
             same[said] -= 1
             gone.add(id(call))
     m.leave_out(gone)
@@ -227,10 +227,10 @@ def _answer_open_calls(m: Mending) -> bool:
             continue
         kind = m.rules.calls[call["type"]]
         if kind not in _MADE:
-            m.tell(call, (), "lost", "its result is not there")
+            m.report(call, (), "lost", "its result is not there")
             gone.add(id(call))
             continue
-        m.tell(call, ("call_id",), "approximated", "no result came: one that says so was added", _RESULT)
+        m.report(call, ("call_id",), "approximated", "no result came: one with that fact was added", _RESULT)
         result = {"type": kind, "call_id": call["call_id"], "output": NO_RESULT, "is_error": True}
         behind = _behind_results(m) if behind is None else behind
         made.setdefault(behind[place], []).append(m.make(result))
@@ -256,7 +256,7 @@ def _behind_results(m: Mending) -> list[int]:
 
 
 def _name(m: Mending, pairs: Pairs) -> None:
-    """The name of a result is that of its call, whatever it says itself."""
+    """The name of a result is that of its call, whatever its own name is."""
     names: dict[str, set[Any]] = {}
     for call in pairs.calls:
         names.setdefault(call["call_id"], set()).add(call.get("name"))
@@ -266,12 +266,12 @@ def _name(m: Mending, pairs: Pairs) -> None:
             continue
         if result.get("name") is not None or len(names[call["call_id"]]) > 1:
             said = ("name",) if "name" in result else ("call_id",)
-            m.tell(result, said, "approximated", "named as its call", _RESULT)
+            m.report(result, said, "approximated", "named as its call", _RESULT)
             m.own(result, name=call["name"])
 
 
 def _fit_ids(m: Mending, pairs: Pairs) -> None:
-    """Ids that do not fit, or are there already, become a digest: the same for call and result, and told apart."""
+    """Ids that do not fit, or are there already, become a digest: the same for call and result, and unique."""
     rules = m.rules
     form, longest = rules.call_id_form, rules.call_id_length
     taken = {item["call_id"] for item in m.items if type(item.get("call_id")) is str}
@@ -307,7 +307,7 @@ def _fit_ids(m: Mending, pairs: Pairs) -> None:
 
 def _rename(m: Mending, item: Node, call_id: str, fit: str) -> None:
     m.writer.context.setdefault("ids", {})[fit] = call_id
-    m.tell(item, ("call_id",), "approximated", f"renamed to {fit}")
+    m.report(item, ("call_id",), "approximated", f"renamed to {fit}")
     m.own(item, call_id=fit)
 
 
@@ -373,7 +373,7 @@ def _regroup(m: Mending, pairs: Pairs) -> None:
             continue
         kept = before[id(item)] is last and (kept or id(last) not in call_of)
         if not kept and id(item) in call_of:
-            m.tell(item, ("call_id",), "approximated", "moved behind its call", "item.turn")
+            m.report(item, ("call_id",), "approximated", "moved behind its call", "item.turn")
         last = item
     m.put(out)
 
@@ -382,7 +382,7 @@ _SAID = frozenset(("message", "reasoning"))
 
 
 def _join(m: Mending, pairs: Pairs) -> None:
-    """The calls of a step are one message, with what was said between them or, where the rule says so, before."""
+    """The calls of a step are one message, with the texts between them or, where the rule requires it, before."""
     start = 0
     turns = [item["turn"] if type(item.get("turn")) is int else 0 for item in m.items]
     fresh = min(turns, default=0) - 1
@@ -421,7 +421,7 @@ def _join_run(m: Mending, run: list[Node], fresh: int) -> bool:
     for index, item in enumerate(run):
         if index and (first is None or item.get("turn") != first):
             keys = ("content",) if "content" in item else ("call_id",) if "call_id" in item else ()
-            m.tell(item, keys, "approximated", "in one message with the calls of its step", "item.turn")
+            m.report(item, keys, "approximated", "in one message with the calls of its step", "item.turn")
         if item.get("turn") != turn:
             m.own(item, turn=turn)
     return known is None

@@ -2,7 +2,7 @@
 
 What a target accepts is a declaration (`SchemaProfile`); `lower` does what it takes and names each change with its
 place in the original; `restore_arguments` undoes in returned arguments what the model could see of it. Nothing here
-knows any target.
+depends on a target.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ Schema = dict[str, Any]
 
 
 def objects(node: Node) -> None:
-    """Properties and what is said about them."""
+    """Properties and the keywords about them."""
     v, profile = node.v, node.profile
     typed = "object" in node.kinds()
     if not typed and v.keys().isdisjoint(("properties", "patternProperties", "additionalProperties", "required")):
@@ -45,7 +45,7 @@ def objects(node: Node) -> None:
     if typed and not v.get("properties") and not node.root and _empty(node):
         return
     if profile.all_required and typed and "properties" not in v:
-        node.approximated("properties", "none, and the object says so")
+        node.approximated("properties", "none, and the object is closed")
         v["properties"] = {}
     if "properties" in v:
         _properties(node)
@@ -163,7 +163,7 @@ def _required(node: Node) -> None:
         elif exact and name not in known:
             node.walk.note(place, "required", "lost", "no property has this name")
         elif exact and name in said:
-            node.walk.note(place, "required", "approximated", "said twice")
+            node.walk.note(place, "required", "approximated", "duplicate")
         else:
             places[len(out)] = place
             out.append(name)
@@ -241,7 +241,7 @@ def arrays(node: Node) -> None:
         value = v["items"]
         if value:
             del v["items"]
-            node.approximated("items", "true, which says nothing, left out")
+            node.approximated("items", "true has no effect, left out")
         elif profile.accepts("maxItems") and "prefixItems" not in v:
             node.approximated("items", "as maxItems")
             if "maxItems" in v:
@@ -253,7 +253,7 @@ def arrays(node: Node) -> None:
     if type(v.get("items")) is dict and profile.accepts("items"):
         v["items"] = node.child(v["items"], node.place("items"))
     if profile.items_required and node.kinds() == ["array"] and "items" not in v and "prefixItems" not in v:
-        # Of one scalar type: an item of any type could be an array, which must say its items again.
+        # Of one scalar type: an item of any type could be an array, which must have its items again.
         node.approximated("items", "any, written as a string", narrows=True)
         v["items"] = {"type": "STRING" if profile.type_case == "upper" else "string"}
     if type(v.get("contains")) in (dict, bool) and profile.accepts("contains"):
@@ -282,7 +282,7 @@ def _untupled(node: Node) -> None:
     possible = ends and kept and all(type(member) is dict for member in kept)
     if not possible or not profile.accepts("items") or (len(kept) > 1 and not profile.accepts("anyOf")):
         if "items" in v:
-            node.lost("items", "would speak of the whole tuple")
+            node.lost("items", "would apply to the whole tuple")
             del v["items"]
         node.drop("prefixItems")
         return

@@ -31,7 +31,7 @@ MAX_EXPANSION = 2_000
 # The longest JSON text of a schema whose result is remembered.
 REMEMBERED = 16_384
 
-# Keywords that say nothing about which values are valid and are no help to a model: lost rather than described.
+# Keywords without effect on validity or help for a model: lost rather than described.
 SILENT = frozenset(
     {"title", "deprecated", "readOnly", "writeOnly", "discriminator", "xml", "externalDocs", "description"}
 )
@@ -44,7 +44,7 @@ def lower(schema: Any, profile: SchemaProfile) -> Lowered:
     """The schema as a target accepts it, and every change that took.
 
     A schema that is accepted comes back as the same object without changes; lowering twice is lowering once. The
-    result accepts every value that the original accepts, except where a change says that it `narrows`. Any JSON value
+    result accepts every value that the original accepts, except where a change has `narrows`. Any JSON value
     is taken, also one that is not a schema; nothing is raised. `None` stands for "no schema": an object without
     properties. The work is linear in the size of the schema, with a bound on what inlining definitions may add.
 
@@ -265,7 +265,7 @@ class Lowering:
                 rest[key] = value
                 self.origins.set(rest, key, self.origins.place(body, key, body_at))
             else:
-                self.note(self.origins.place(body, key, body_at), key, "lost", "the reference to it says otherwise")
+                self.note(self.origins.place(body, key, body_at), key, "lost", "the reference to it overrides it")
         self.references.stands_for(rest, body)
         return self.flatten(rest, at, stack, optional=optional, inline=inline)
 
@@ -317,7 +317,7 @@ class Lowering:
         for index, branch in enumerate(branches):
             where = self.origins.place(branches, index, place)
             if branch is True or branch == {}:
-                self.note(where, "allOf", "approximated", "says nothing, left out")
+                self.note(where, "allOf", "approximated", "no effect, left out")
                 continue
             flat, flat_at, stack = self.flatten(branch, where, stack, optional=optional, inline=True)
             self.merge(rest, flat, flat_at, where)
@@ -341,7 +341,7 @@ class Lowering:
         same = additions == self.origins.additions
         if same and all(before[key] is into.get(key, ...) for key in before):
             for place in dict.fromkeys((said_at, at)):
-                self.note(place, "", "approximated", "says nothing that can be added, left out")
+                self.note(place, "", "approximated", "nothing can be added from it, left out")
 
     # --- what has no form in the target
 

@@ -1,6 +1,6 @@
 """Two schemas that must both hold, written as one: `allOf`, and a reference with siblings that is inlined.
 
-The merged schema never excludes a value that both accept. Where one schema cannot say what two said (two patterns, two
+The merged schema never excludes a value that both accept. Where one schema cannot express both (two patterns, two
 unions), the first stays and the second is handed back, to be described in words. Subschemas that meet are not merged
 here but left as `allOf` of the two, so that the work stays linear and goes on where they are lowered.
 """
@@ -76,7 +76,7 @@ class Origins:
         return found
 
     def copy(self, schema: Schema, at: Keys) -> Schema:
-        """A copy that knows where its entries come from."""
+        """A copy with the origins of its entries."""
         return self.fresh(dict(schema), {key: self.place(schema, key, at) for key in schema})  # type: ignore[no-any-return]
 
     def place(self, container: Any, key: Any, at: Keys) -> Keys:
@@ -150,7 +150,7 @@ def merge(into: Schema, other: Schema, at: Keys, origins: Origins, note: Note) -
 
 
 def _opens(closed: Schema, other: Schema) -> bool:
-    """Whether properties of `other` fall under what `closed` says of additional ones, which one schema cannot say."""
+    """Whether properties of `other` fall under the rule of `closed` for additional ones, beyond one schema."""
     if closed.get("additionalProperties", True) is True:
         return False
     known, named = closed.get("properties"), other.get("properties")
@@ -190,7 +190,7 @@ def _meet(
     elif key == "prefixItems" and type(mine) is list and type(value) is list:
         into[key] = _tuples(mine, my_place, value, place, into, origins)
     elif key == "nullable" and type(mine) is bool and type(value) is bool:
-        # Written beside a reference or allOf it is meant to add null, whatever the other schema says.
+        # Written beside a reference or allOf it is meant to add null, whatever the other schema has.
         if mine != value:
             note(key, False, place if mine else my_place, True)
         into[key] = mine or value
@@ -215,7 +215,7 @@ def _meet(
 
 
 def _stricter(key: str, mine: Any, value: Any, origins: Origins) -> Any:
-    """The stricter of two values of a keyword, or None where neither says what both say."""
+    """The stricter of two values of a keyword, or None where neither implies the other."""
     if key in LARGEST or key in SMALLEST:
         if all(type(bound) in (int, float) for bound in (mine, value)):
             return max(mine, value) if key in LARGEST else min(mine, value)

@@ -1,6 +1,6 @@
 """What a target accepts of JSON Schema, as data.
 
-A profile says nothing about how a schema is made acceptable: every answer to that is in `lowering`, and follows from
+A profile does not contain how a schema is made acceptable: every answer to that is in `lowering`, and follows from
 what is declared here. The defaults accept all of JSON Schema draft 2020-12, so a profile names only what is special.
 """
 
@@ -58,10 +58,10 @@ class SchemaProfile:
     unroll: how often a definition may stand inside itself where it is unrolled.
     type_case: how types are spelled: "lower", "upper", or "either".
     type_lists: `type` may be a list.
-    type_required: every schema says its `type`, or is a union or a reference.
+    type_required: every schema has its `type`, or is a union or a reference.
     typed_keywords: a keyword must fit the type (no `properties` in a string).
     null_type: the type null exists.
-    nullable: what may be null says `nullable: true`.
+    nullable: what may be null has `nullable: true`.
     boolean_schemas: `true` and `false` may stand where a schema is expected.
     string_counts: counts (`minItems`, `maxLength`, ...) may be strings of digits.
     enum_types: the JSON types of values accepted in `enum`, `None` for all.
@@ -69,10 +69,10 @@ class SchemaProfile:
     empty_root: what becomes of a root that names no property: "kept", or "omitted" (`Lowered.schema` is None).
     empty_objects: what becomes of an object below it that can hold no property: "kept", filled with a "placeholder"
         property, or replaced by a string that holds JSON "text".
-    closed_objects: every object must say `additionalProperties: false`.
+    closed_objects: every object must have `additionalProperties: false`.
     all_required: every property must be in `required`; an optional one is allowed to be null instead.
     required_exact: `required` must name existing properties, and at least one.
-    items_required: an array must say its `items`.
+    items_required: an array must have its `items`.
     max_depth: objects and arrays inside one another, the root included.
     max_properties, max_enum_values: their number in the whole schema.
     property_names: the names of properties accepted, `None` for all.
@@ -127,7 +127,7 @@ class Change(NamedTuple):
     """One thing that is not in the lowered schema as it was in the original.
 
     `pointer` is a JSON pointer into the original: to the keyword, or to the node where the keyword was missing and
-    the target demands it. `fate` is "approximated" (said in another way, in the description too) or "lost".
+    the target demands it. `fate` is "approximated" (sent in another form, in the description too) or "lost".
     `narrows` is true where the target's demand excludes values that the original allows; everything else relaxes.
     """
 
@@ -141,7 +141,7 @@ class Change(NamedTuple):
 class Lowered(NamedTuple):
     """What `lower` gives: the schema, what changed, and what `restore_arguments` needs.
 
-    `schema` is None where the target wants no schema. `undo` names what can be seen in arguments (see
+    `schema` is None where the target takes no schema. `undo` names what can be seen in arguments (see
     `restore_arguments`); with nothing in it, arguments stay as they come. `original` is the caller's schema.
     """
 

@@ -71,7 +71,7 @@ class _Restorer:
         return self.object(value, meant)
 
     def meant(self, schemas: list[Any]) -> list[Schema]:
-        """Every schema that may speak of a value: references followed, unions and intersections opened."""
+        """Every schema that may apply to a value: references followed, unions and intersections opened."""
         out: list[Schema] = []
         seen: set[int] = set()
         todo = list(reversed(schemas))

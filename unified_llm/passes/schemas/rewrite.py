@@ -97,7 +97,7 @@ class Node:
         self.v = {new if key == old else key: value if key == old else kept for key, kept in others.items()}
 
     def again(self, extra: Schema, at: Keys) -> Any:
-        """Start over with what this node says together with what `extra` says."""
+        """Start over with this node and `extra` together."""
         base = self.walk.origins.fresh(dict(self.v), {key: self.place(key) for key in self.v})
         self.walk.merge(base, extra, at, at)
         out = Node(self.walk, base, self.at, self.depth, self.stack, self.optional, self.root).lowered(None)
@@ -129,7 +129,7 @@ class Node:
         return self.v
 
     def as_root(self) -> None:
-        """The root is an object, and says so."""
+        """The root is an object, and has that type."""
         kinds = self.kinds()
         if kinds != ["object"]:
             self.approximated("type", "the root is an object", narrows=True)
@@ -138,7 +138,7 @@ class Node:
         for key in ("enum", "const", "nullable"):
             if key in self.v:
                 self.drop(key)
-        # An object that names no property is the same schema as one that says so.
+        # An object without properties is the same schema as one with an empty list of them.
         self.v.setdefault("properties", {})
 
     def rest(self) -> None:
@@ -152,7 +152,7 @@ class Node:
             if key == "format" and accepted:
                 accepted = formats is None or self.v[key] in formats
             if not accepted and self.v[key] is None and key != "default":
-                del self.v[key]  # a null says nothing
+                del self.v[key]  # a null has no effect
             elif not accepted:
                 self.drop(key)
 
@@ -169,7 +169,7 @@ class Node:
 
 
 def rewrite_root(walk: Lowering) -> Any:
-    """The root of the schema, which some targets want to be an object and nothing else."""
+    """The root of the schema, which has to be an object at some targets."""
     schema, profile = walk.schema, walk.profile
     if schema is None or not profile.root_object:
         done = walk.node({} if schema is None else schema, (), 1, ()) if schema is not None else {}

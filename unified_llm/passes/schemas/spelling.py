@@ -38,7 +38,7 @@ def spell(node: Node) -> None:
                 node.rename(bound, exclusive, node.v[bound])
             else:
                 del node.v[exclusive]
-                node.approximated(exclusive, "says nothing, left out")
+                node.approximated(exclusive, "no effect, left out")
     if type(node.v.get("items")) is list:  # draft 4 to 7
         node.rename("items", "prefixItems", node.v["items"])
         if "additionalItems" in node.v:
@@ -55,7 +55,7 @@ def _types(node: Node) -> None:
         else:
             inside = type(value) is list and kind not in kinds
             place = node.inner("type", index) if inside else node.place("type")
-            node.walk.note(place, "type", "lost", "said twice" if kind in kinds else "not a type")
+            node.walk.note(place, "type", "lost", "duplicate" if kind in kinds else "not a type")
     if not kinds:
         del node.v["type"]
         if value == []:
@@ -69,7 +69,7 @@ def _types(node: Node) -> None:
 def _unfold_nullable(node: Node) -> None:
     """`nullable: true` of OpenAPI 3.0, for a target that has null as a type."""
     if not node.v.pop("nullable"):
-        node.approximated("nullable", "says nothing, left out")
+        node.approximated("nullable", "no effect, left out")
         return
     if node.root:
         node.lost("nullable", "the root is an object")
@@ -106,7 +106,7 @@ def _add_null(node: Node) -> None:
 
 
 def account_for_null(node: Node, out: Schema) -> None:
-    """Note a `nullable: true` that is not there in any of the ways in which it is said."""
+    """Note a `nullable: true` that is missing in each of its spellings."""
     if node.flat.get("nullable") is not True or "nullable" in out or node.root:
         return
     said = "null" in as_types(out.get("type")) or None in out.get("enum", ())

@@ -49,7 +49,7 @@ def settle_unions(node: Node) -> Any:
 
 
 def lower_unions(node: Node) -> None:
-    """Lower the branches, and say `oneOf` as `anyOf` where it is not accepted or no longer exclusive."""
+    """Lower the branches, and write `oneOf` as `anyOf` where it is not accepted or no longer exclusive."""
     profile, walk = node.profile, node.walk
     for key in UNIONS:
         if key not in node.v:
@@ -84,7 +84,7 @@ def _without_impossible(node: Node, key: str) -> None:
 
 
 def _null_apart(node: Node, key: str) -> tuple[Schema, Keys] | None:
-    """Null as a branch of its own, where the target says it with `nullable` or not at all.
+    """Null as a branch of its own, where the target has `nullable` or nothing for it.
 
     The only branch that is left is handed back, to be merged with what stands beside the union.
     """

@@ -58,13 +58,13 @@ def constants(node: Node) -> None:
 def const_as_enum(node: Node) -> None:
     """Replace `const` by an `enum` of one value."""
     if "enum" in node.v:
-        node.approximated("enum", "const says more")
+        node.approximated("enum", "const is more specific")
         node.approximated("const", "as enum, in place of the other one")
     node.rename("const", "enum", [node.v["const"]])
 
 
 def _null_apart(node: Node, values: list[Any]) -> bool:
-    """Take null out of an enum where it can be said beside it; whether it could."""
+    """Take null out of an enum where it can be expressed beside it; whether it could."""
     kinds, others = node.kinds(), [value for value in values if value is not None]
     if not others:
         return False
@@ -109,7 +109,7 @@ def types(node: Node) -> None:
             if profile.nullable:
                 node.v["nullable"] = True
             if not kinds or not profile.nullable:
-                node.approximated("type", "null cannot be said", narrows=not profile.nullable)
+                node.approximated("type", "null has no form", narrows=not profile.nullable)
             node.set_kinds(kinds or ["string"])
             kinds = node.kinds()
     if len(kinds) > 1 and not profile.type_lists:
@@ -136,7 +136,7 @@ def types(node: Node) -> None:
 
 
 def _split(node: Node, kinds: list[str]) -> None:
-    """A list of types as a union: each type with the keywords that speak of it."""
+    """A list of types as a union: each type with the keywords that apply to it."""
     origins, values = node.walk.origins, node.v.get("enum")
     branches: list[Schema] = []
     for kind in kinds:

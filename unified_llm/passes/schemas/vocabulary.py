@@ -1,4 +1,4 @@
-"""The words of JSON Schema: types, which keywords speak of which type, and what shape their values have."""
+"""The words of JSON Schema: types, the keywords of each type, and the shape of their values."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class _Restricting:
                 elif unsaid is not None:
                     reasons.append((tool, f"withheld: the target cannot restrict it by {unsaid}"))
                 elif tool.get("type") in barred:
-                    reasons.append((tool, "withheld: the target cannot say which of its tools may be called"))
+                    reasons.append((tool, "withheld: the target cannot restrict which of its tools may be called"))
                 else:
                     kept.append(tool)
             if not reasons:
@@ -126,7 +126,7 @@ class _Restricting:
         return new
 
     def _with_implied(self, tool: Node) -> Node:
-        """The tool with the restrictions that its own protocol imposes where nothing is said."""
+        """The tool with the restrictions that its own protocol imposes by default."""
         implied = self.implied.get(str(tool.get("type")), {})
         unsaid = {key: value for key, value in implied.items() if tool.get(key) is None}
         return {**tool, **unsaid} if unsaid else tool

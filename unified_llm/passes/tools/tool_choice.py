@@ -12,7 +12,7 @@ __all__ = ["ChoiceIndex", "entry_keys", "is_meant", "tool_keys"]
 Node = dict[str, Any]
 Key = tuple[Any, ...]
 
-# What tells one tool from another of its type.
+# The keys that distinguish tools of one type.
 _NAMING = {"function": "name", "custom": "name", "mcp": "server_label"}
 
 

@@ -30,7 +30,7 @@ _CHANGES = frozenset(("additional_tools", "tool_change")) | _FOUND
 def flatten(request: Node, writer: Writer, kind: Kind, plain: bool) -> list[tuple[Node, Node]]:
     """Make one flat list of the tools of `request`, in place; gives the nodes that were made, with the old ones.
 
-    `plain` says that no item of the conversation declares a tool or names a namespace.
+    `plain` means that no item of the conversation declares a tool or names a namespace.
     """
     grouped = changing = named = False
     tools, items = request.get("tools"), request.get("input")
@@ -185,11 +185,11 @@ class _Flattening:
             self.writer.context["namespaces"] = {new: list(both) for both, new in names.joined.items()}
 
     def _members(self, group: Node, names: _Names) -> list[Node]:
-        """The tools of a namespace under joined names; the first one says what the namespace is about."""
+        """The tools of a namespace under joined names; the first one describes the namespace."""
         about, out = group.get("description"), list[Node]()
         for each in group.get("tools") or ():
             name = names.join(group.get("name"), each.get("name")) if type(each) is dict else None
-            if name is None:  # nothing that can be joined: it is for the writer to say what becomes of it
+            if name is None:  # nothing that can be joined: the writer reports it
                 out.append(each)
                 continue
             changes: Node = {"name": name}
@@ -252,7 +252,7 @@ class _Names:
     def __init__(self, taken: set[str]) -> None:
         self.own, self.taken = frozenset(taken), taken
         self.joined: dict[tuple[str, str], str] = {}
-        # The joined names by namespace, by name and by both, made when a choice asks for them.
+        # The joined names by namespace, by name and by both, made when a choice needs them.
         self._meant: dict[tuple[Any, ...], list[str]] | None = None
 
     def join(self, space: Any, name: Any) -> str | None:
@@ -270,7 +270,7 @@ class _Names:
         return self.joined[both]
 
     def meant(self, entry: Node) -> list[Node]:
-        """What an entry of a choice says with the joined names: all tools of a namespace, one of them, or itself."""
+        """An entry of a choice with the joined names: all tools of a namespace, one of them, or itself."""
         if self._meant is None:
             self._meant = {}
             for (group, own), new in self.joined.items():
@@ -324,7 +324,7 @@ def _anew(c: Node, w: Writer) -> None:
 
 
 def _group(held: bool, c: Node, w: Writer) -> None:
-    """Consume a namespace, whose tools have joined names; the first of them says what it is about."""
+    """Consume a namespace, whose tools have joined names; the first of them describes it."""
     c.pop("tools", None)
     if "name" in c:
         c["name"] = Fated("approximated", "joined to the names of its tools")
