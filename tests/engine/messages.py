@@ -1,6 +1,7 @@
 """Requests and responses of the Messages protocol as shapes: evidence that the engine carries a real protocol.
 
-Not the adapter: no passes, and the tools that the provider hosts are not mapped. https://docs.claude.com/en/api/messages
+Not the adapter, of which it takes what does not need the rest: no passes, and few of the tools that the provider hosts.
+https://docs.claude.com/en/api/messages
 """
 
 from __future__ import annotations
@@ -35,6 +36,10 @@ from unified_llm.engine import (
     union,
 )
 from unified_llm.foundation.json_codec import dump_text, load_text
+from unified_llm_anthropic.messages.calls import CALLER
+from unified_llm_anthropic.messages.citations import cases as citations
+from unified_llm_anthropic.messages.content import images
+from unified_llm_anthropic.messages.tables import CACHE
 
 Node = dict[str, Any]
 
@@ -86,46 +91,10 @@ thought = codec(
     write=lambda found, x: "\n\n".join(part["text"] for part in found),
     canonical=(list,),
 )
-cache = {"cache_control?": {"type?": enum("cache.mode", {"ephemeral": "explicit"}), "ttl?": string("cache.ttl")}}
 citable = {"citations?": {"enabled?": boolean("citations.enabled")}}
 
 # ---- parts ---------------------------------------------------------------------------------------------------------
 
-citations = Union("citations")
-for _unit, _ends in (
-    ("char_location", "char_index"),
-    ("page_location", "page_number"),
-    ("content_block_location", "block_index"),
-):
-    citations.case(
-        {
-            "type": _unit,
-            "cited_text?": string("cited_text"),
-            "document_index?": integer("document_index"),
-            "document_title?": string("document_title").nullable(),
-            "file_id?": string("file_id").nullable(),
-            f"start_{_ends}": integer(f"start_{_ends}"),
-            f"end_{_ends}?": integer(f"end_{_ends}"),
-        },
-        "document_citation",
-        when=lambda c, key=f"start_{_ends}": key in c,
-    )
-citations.case(
-    {
-        "type": "web_search_result_location",
-        "cited_text?": string("cited_text"),
-        "url?": string("url"),
-        "title?": string("title").nullable(),
-        "encrypted_index?": opaque("encrypted_index"),
-    },
-    "url_citation",
-    fact=OPAQUE,
-)
-
-images = Union("image source")
-images.whole("base64", _base64("image_url"))
-images.case({"type": "url", "url": string("image_url")})
-images.case({"type": "file", "file_id": string("file_id")})
 files = Union("document source")
 files.whole("base64", _base64("file_data"))
 files.case({"type": "url", "url": string("file_url")})
@@ -140,22 +109,22 @@ def _parts(name: str, text: str, *also: str) -> Union:
             "type": "text",
             "text": string("text").growing(),
             "citations?": union("annotations", citations).nullable(),
-            **cache,
+            **CACHE,
         },
         text,
         *also,
         text=True,
     )
-    found.case({"type": "image", "source": flatten(images), **cache}, "input_image", fact=MEDIA)
+    found.case({"type": "image", "source": flatten(images), **CACHE}, "input_image", fact=MEDIA)
     found.case(
         {"type": "document", "source": flatten(files), "title?": string("title").nullable(),
-         "context?": string("context").nullable(), **citable, **cache},
+         "context?": string("context").nullable(), **citable, **CACHE},
         "input_file", fact=MEDIA,
     )  # fmt: skip
-    found.case({"type": "tool_reference", "tool_name": string("name"), **cache}, "tool_reference")
+    found.case({"type": "tool_reference", "tool_name": string("name"), **CACHE}, "tool_reference")
     found.case(
         {"type": "search_result", "source": string("source"), "title": string("title"),
-         "content": union("content", found), **citable, **cache},
+         "content": union("content", found), **citable, **CACHE},
         "search_result",
     )  # fmt: skip
     found.cannot("input_audio output_audio", "anthropic-messages takes no audio")
@@ -167,25 +136,15 @@ answer_parts = _parts("assistant parts", "output_text", "input_text")
 
 # ---- items ---------------------------------------------------------------------------------------------------------
 
-callers = Union("callers")
-callers.case({"type": "direct"}, "direct")
-callers.case(
-    {
-        "type": constant("code_execution_20260120", "code_execution_20250825", "code_execution_20260521"),
-        "tool_id": string("caller_id"),
-    },
-    "program",
-)
-caller = {"caller?": union("caller", callers, one=True)}
 blocks = Union("blocks", items=True)
 blocks.case(
-    {"type": "tool_use", "id": string("call_id"), "name": string("name"), "input": arguments, **caller, **cache},
+    {"type": "tool_use", "id": string("call_id"), "name": string("name"), "input": arguments, **CALLER, **CACHE},
     "function_call",
     fact=CALLS,
 )
 blocks.case(
     {"type": "tool_result", "tool_use_id": string("call_id"), "content?": union("output", parts, text=True),
-     "is_error?": boolean("is_error").nullable(), **cache},
+     "is_error?": boolean("is_error").nullable(), **CACHE},
     "function_call_output", "custom_tool_call_output", fact=RESULTS,
 )  # fmt: skip
 blocks.case(
@@ -198,22 +157,22 @@ blocks.case(
 blocks.case({"type": "redacted_thinking", "data": opaque("redacted")}, "reasoning", fact=OPAQUE, summary=[])
 blocks.case(
     {"type": "mcp_tool_use", "id": string("call_id"), "name": string("name"), "server_name": string("server_label"),
-     "input": arguments, **cache},
+     "input": arguments, **CACHE},
     "mcp_call",
 )  # fmt: skip
 blocks.case(
     {"type": "mcp_tool_result", "tool_use_id": string("call_id"), "content?": union("output", parts, text=True),
-     "is_error?": boolean("is_error").nullable(), **cache},
+     "is_error?": boolean("is_error").nullable(), **CACHE},
     "mcp_result",
 )  # fmt: skip
 blocks.case(
     {"type": "server_tool_use", "id": string("call_id"), "name": "web_search",
-     "input": {"query?": string("action.query")}, **caller, **cache},
+     "input": {"query?": string("action.query")}, **CALLER, **CACHE},
     "web_search_call", action__type="search",
 )  # fmt: skip
 blocks.case(
     {"type": "server_tool_use", "id": string("call_id"), "name": "code_execution", "input": {"code?": string("code")},
-     **caller, **cache},
+     **CALLER, **CACHE},
     "code_interpreter_call",
 )  # fmt: skip
 hits = Union("search results")
@@ -227,15 +186,15 @@ blocks.case(
         "type": "web_search_tool_result",
         "tool_use_id": string("call_id"),
         "content": union("results", hits),
-        **caller,
-        **cache,
+        **CALLER,
+        **CACHE,
     },
     "web_search_result",
     when=lambda c: "results" in c,
 )
 blocks.case(
     {"type": "web_search_tool_result", "tool_use_id": string("call_id"),
-     "content": {"type": "web_search_tool_result_error", "error_code": string("error.code")}, **caller, **cache},
+     "content": {"type": "web_search_tool_result_error", "error_code": string("error.code")}, **CALLER, **CACHE},
     "web_search_result",
 )  # fmt: skip
 
@@ -264,7 +223,7 @@ tools.case(
         "input_schema": json("parameters", dict),
         "strict?": boolean("strict"),
         "defer_loading?": boolean("defer_loading"),
-        **cache,
+        **CACHE,
     },
     "function",
 )
@@ -275,7 +234,7 @@ tools.case(
         "max_uses?": integer("max_uses"),
         "allowed_domains?": json("filters.allowed_domains", list),
         "blocked_domains?": json("filters.blocked_domains", list),
-        **cache,
+        **CACHE,
     },
     "web_search",
 )
@@ -283,7 +242,7 @@ tools.case(
     {
         "type": constant("code_execution_20250825", "code_execution_20260120", "code_execution_20260521"),
         "name": "code_execution",
-        **cache,
+        **CACHE,
     },
     "code_interpreter",
 )
@@ -328,7 +287,7 @@ request = Shape(
         "service_tier?": enum("service_tier", {"auto": "auto", "standard_only": "default"}, {"priority": "auto"}),
         "container?": json("container", str),
         "context_management?": {"edits?": union("context_management", edits)},
-        **cache,
+        **CACHE,
     },
     name="messages request",
     node="request",
