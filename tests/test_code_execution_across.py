@@ -160,3 +160,27 @@ def test_code_without_a_result_stays_open_ended() -> None:
     names = [(event["event"], event["data"].get("output_index")) for event in stream]
     assert names.index(("response.output_item.done", 0)) < names.index(("response.output_item.added", 1))
     assert convert(body, MESSAGES, RESPONSES).value["output"][0]["outputs"] is None
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [({"status": "failed"}, 1), ({"status": "completed"}, 0), ({"is_error": True}, 1), ({"is_error": False}, 0),
+     ({"outcome": "failed"}, 1), ({"outcome": "ok"}, 0), ({}, 0)],
+)  # fmt: skip
+def test_a_return_code_that_the_source_implies_is_not_added(said: Node, code: int) -> None:
+    """What implies it is sent as something similar. Only where nothing does, the library supplies a value."""
+    result = {"type": "code_interpreter_result", "call_id": "c", "stdout": "x", **said}
+    output = [{"type": "code_interpreter_call", "call_id": "c", "code": "f()"}, result]
+    done = ul.write({"id": "r", "status": "completed", "output": output}, MESSAGES, "response")
+    assert done.value["content"][1]["content"]["return_code"] == code
+    fates = {loss.path: loss.fate for loss in done.losses}
+    assert [fates.get(f"/output/1/{key}") for key in said] == ["approximated" for _ in said]
+    assert fates.get("/content/1/content/return_code") == (None if said else "added")
+
+
+def test_an_action_without_a_type_is_approximated_and_its_query_is_not_added() -> None:
+    call = {"type": "web_search_call", "call_id": "c", "action": {"query": "q"}}
+    done = ul.write({"id": "r", "status": "completed", "output": [call]}, MESSAGES, "response")
+    assert done.value["content"][0]["input"] == {"query": "q"}
+    fates = {loss.path: loss.fate for loss in done.losses}
+    assert fates["/output/0/action"] == "approximated" and "/content/0/input/query" not in fates

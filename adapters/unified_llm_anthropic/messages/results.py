@@ -212,7 +212,8 @@ def _completed(c: Node, w: Writer) -> Node:
     said_by(c, "return_code")
     if c.get("status") in ("completed", "failed"):
         c["status"] = Fated("approximated", "represented by return_code")
-    return made if not bad else {"return_code": 1, **made}
+    # A code that follows from what the source contains is not added; it is, where nothing says how the code ended.
+    return made if bad is None else {"return_code": int(bad), **made}
 
 
 before["code_interpreter_result"] = _ran
