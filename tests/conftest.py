@@ -16,6 +16,7 @@ import socket
 import ssl
 import sys
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -23,25 +24,30 @@ from hypothesis import HealthCheck, settings
 
 from unified_llm.engine import malformed
 
-_INTERNET = {socket.AF_INET, socket.AF_INET6}
-_TALKING = {"socket.connect", "socket.sendto", "socket.sendmsg"}
-_NAMING = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}
-_OWN = {"127.0.0.1", "::1"}  # no names, not even of this machine: looking one up may ask the network
-
 
 class NetworkDenied(RuntimeError):
     """A test tried to reach the network."""
 
 
-def _deny_network(event: str, args: tuple[Any, ...]) -> None:
-    # Without an address the socket is connected, and that was looked at when it was.
-    if event in _TALKING and args[0].family in _INTERNET and args[1] is not None and args[1][0] not in _OWN:
-        raise NetworkDenied(f"{event} to {args[1]!r}: tests use no network")
-    if event in _NAMING and args[0] not in _OWN:
-        raise NetworkDenied(f"{event} of {args[0]!r}: tests use no network")
+def _network_guard() -> Callable[[str, tuple[Any, ...]], None]:
+    """The audit hook. It needs no name of this module: those are gone when objects are finalized at the very end."""
+    internet = {socket.AF_INET, socket.AF_INET6}
+    talking = {"socket.connect", "socket.sendto", "socket.sendmsg"}
+    naming = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}
+    own = {"127.0.0.1", "::1"}  # no names, not even of this machine: looking one up may ask the network
+    denied = NetworkDenied
+
+    def deny_network(event: str, args: tuple[Any, ...]) -> None:
+        # Without an address the socket is connected, and that was looked at when it was.
+        if event in talking and args[0].family in internet and args[1] is not None and args[1][0] not in own:
+            raise denied(f"{event} to {args[1]!r}: tests use no network")
+        if event in naming and args[0] not in own:
+            raise denied(f"{event} of {args[0]!r}: tests use no network")
+
+    return deny_network
 
 
-sys.addaudithook(_deny_network)
+sys.addaudithook(_network_guard())
 
 # Every HTTP client makes one, and reading the certificates takes longer than most tests; no test uses TLS.
 ssl.create_default_context = functools.lru_cache(ssl.create_default_context)
