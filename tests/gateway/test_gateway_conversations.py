@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 import openai
@@ -10,6 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from gateway.serving import PROTOCOLS, House
+from unified_llm.gateway.state import conversations as kept_conversations
 from unified_llm.gateway.state.database import conversations
 
 upstreams = pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -156,3 +158,78 @@ async def _until_expired(gateway: Any, id_: str) -> None:
     async with gateway.store.connection() as connection:
         rows = await connection.execute(sa.select(conversations.c.id))
         assert id_.removeprefix("conv_") not in {row.id for row in rows}
+
+
+class Clock:
+    """A clock that goes on by some seconds behind each look."""
+
+    def __init__(self, now: float, step: float = 0.0) -> None:
+        self.now, self.step = now, step
+
+    def time(self) -> float:
+        self.now += self.step
+        return self.now - self.step
+
+
+def test_a_conversation_that_expires_while_it_is_written(
+    house: House, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What lived at the first look is written, and nobody takes the database for unavailable."""
+    gateway = house.gateway(state={"url": database, "keep": 1})
+    kept: Any = gateway.conversations.store
+    item = {"type": "message", "role": "user", "content": "Hi", "id": "msg_1"}
+    now = int(time.time())
+
+    async def expired() -> int:
+        return 0  # retention would look at the clock too
+
+    monkeypatch.setattr(gateway.store, "expire", expired)
+
+    def clock(begin: float, step: float = 0.0) -> None:
+        monkeypatch.setattr(kept_conversations, "time", Clock(begin, step))
+
+    async def used() -> tuple[Any, ...]:
+        clock(now)
+        first = await kept.create("", {}, [])
+        clock(now + 0.4, 0.4)  # the third look is too late
+        added = await kept.append("", first.id, [item])
+        clock(now + 10)
+        late = await kept.append("", first.id, [item])
+        clock(now, 9)
+        return added, late, await kept.create("", {}, [item])
+
+    added, late, made = house.run(used())
+    assert added and not late and not gateway.store.is_away
+    assert [each["id"] for each in house.run(kept.items("", made.id))] == ["msg_1"]
+
+
+def test_a_conversation_that_is_gone_when_it_is_changed(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was there when the request came, and is not when its items or metadata are written: 404."""
+    gateway = house.gateway()
+    kept = gateway.conversations.store
+    get = kept.get
+
+    async def got(tenant: str, name: str) -> Any:
+        found = await get(tenant, name)
+        await kept.delete(tenant, name)
+        return found
+
+    monkeypatch.setattr(kept, "get", got)
+    items = {"items": [{"type": "message", "role": "user", "content": "Hi"}]}
+    for path, body in (("/items", items), ("", {"metadata": {"a": "b"}})):
+        id_ = house.ask(gateway, "POST", "/v1/conversations", json={}).json()["id"]
+        reply = house.ask(gateway, "POST", f"/v1/conversations/{id_}{path}", json=body)
+        assert reply.status_code == 404 and reply.json()["error"]["code"] == "conversation_not_found"
+
+
+def test_a_defect_is_not_an_unavailable_database(house: House) -> None:
+    """A query that does not find what its code counts on says nothing about the database, for which nobody waits."""
+    store = house.gateway().store
+
+    async def used(engine: Any) -> None:
+        async with engine.connect() as connection:
+            (await connection.execute(sa.select(conversations.c.id))).one()
+
+    with pytest.raises(sa.exc.NoResultFound):
+        house.run(store.use(used))
+    assert not store.is_away

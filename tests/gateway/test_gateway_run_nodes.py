@@ -8,21 +8,25 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+import sqlalchemy as sa
 
 from client.loopback import loopback
 from gateway.background import Slow, begun, ended, shown, streamed, wait_for
 from gateway.serving import House
 from gateway.strict_client import RESPONSES, check_numbers, events_of
 from unified_llm.gateway.app import Gateway
+from unified_llm.gateway.config import StateSettings
 from unified_llm.gateway.state import database as stores
 from unified_llm.gateway.state import log_reader, run_rows
 from unified_llm.gateway.state import runs as running
 from unified_llm.gateway.state.event_log import LogWriter
+from unified_llm.gateway.state.locks import NodeLock, notify
 from unified_llm.gateway.state.store import Conflict, Store, StoreUnavailable
 from waiting import PATIENCE
 
@@ -169,6 +173,48 @@ def test_a_run_that_begins_is_not_taken_for_lost(house: House, monkeypatch: pyte
     monkeypatch.setattr(Store, "insert", looked)
     id_ = begun(house, gateway, RESPONSES, "openai-chat")["id"]
     assert ended(house, gateway, RESPONSES, id_)["status"] == "completed"
+
+
+@pytest.mark.parametrize("fails_at", ["SELECT 1", "pg_advisory_lock"])
+def test_a_node_whose_connection_was_lost_takes_its_lock_again(house: House, _postgres: str, fails_at: str) -> None:
+    """PostgreSQL: also where the database fails again while the lock is taken."""
+    url = stores.async_url(_postgres)
+    failing: set[str] = set()
+
+    async def used() -> None:
+        given = StateSettings(url=_postgres)
+        engine, others = stores.make_engine(url, given), stores.make_engine(url, given)
+        heard: list[str] = []
+        lock, other = NodeLock(heard.append), NodeLock()
+
+        @sa.event.listens_for(engine.sync_engine, "before_cursor_execute")
+        def before(_c: Any, _cursor: Any, statement: str, *_: Any) -> None:
+            if any(each in statement for each in failing):
+                raise OSError("the database fails on purpose")
+
+        try:
+            await lock.hold(engine)
+            assert not await other.is_dead(others, lock.node)
+            failing.update(("SELECT 1", fails_at))
+            with suppress(OSError):
+                await lock.hold(engine)
+            failing.clear()
+            await lock.hold(engine)
+            assert not await other.is_dead(others, lock.node), "it goes on without its lock"
+            async with others.begin() as connection:
+                await notify(connection, ["word"])
+            for _ in range(100):
+                if heard:
+                    break
+                await asyncio.sleep(0.05)
+            assert heard == ["word"] and lock.is_listening
+            await lock.release()
+            assert await other.is_dead(others, lock.node)
+        finally:
+            await engine.dispose()
+            await others.dispose()
+
+    house.run(used())
 
 
 def test_a_node_that_stops_ends_its_runs(house: House, database: str) -> None:

@@ -100,7 +100,8 @@ class Conversations:
             added = self._added(sent, api, object_of(sent.content).get(api.items), known)
             if found.size + sum(len(dump(each)) for each in added) > _LARGEST:
                 raise Refusal(413, "too_large", f"a conversation has at most {_LARGEST} bytes of items")
-            await self.store.append(sent.tenant, found.id, added)
+            if not await self.store.append(sent.tenant, found.id, added):
+                raise _unknown(sent.match.names["conversation"])
             return json_reply(api.write_list(added, None))
         if kind == "conversation_items":
             nodes = await self.store.items(sent.tenant, found.id)
@@ -112,7 +113,7 @@ class Conversations:
         name = match.names["conversation"]
         found = await self.store.get(tenant, _bare(api, name))
         if found is None:
-            raise Refusal(404, "not_found", f"Conversation with id '{name}' not found.", code="conversation_not_found")
+            raise _unknown(name)
         return found
 
     async def named(self, surface: str, tenant: str, request: Peek) -> Named | None:
@@ -141,7 +142,8 @@ class Conversations:
             return json_reply(api.write_deleted(found.node))
         if sent.match.route.method == "POST":
             found = found._replace(metadata=_metadata(api, object_of(sent.content)))
-            await self.store.change(sent.tenant, found.id, found.metadata)
+            if not await self.store.change(sent.tenant, found.id, found.metadata):
+                raise _unknown(sent.match.names["conversation"])
         return json_reply(api.write(found.node))
 
     async def _item(self, sent: Sent, api: ConversationApi, found: Conversation) -> Whole:
@@ -163,6 +165,10 @@ class Conversations:
             return _in_full(sent.match.protocol, api, given, known)
         except InvalidBody as error:
             raise Refusal(400, "invalid_request", str(error), code="invalid_items") from None
+
+
+def _unknown(name: str) -> Refusal:
+    return Refusal(404, "not_found", f"Conversation with id '{name}' not found.", code="conversation_not_found")
 
 
 def _bare(api: ConversationApi, name: str) -> str:

@@ -53,12 +53,13 @@ class ConversationStore:
     async def create(self, tenant: str, metadata: Mapping[str, Any], added: Sequence[Node]) -> Conversation:
         """Create a conversation with its first items."""
         now = int(time.time())
-        row = {"tenant": tenant, "id": secrets.token_hex(24), "head": dump(dict(metadata)), "size": 0, "next": 0}
+        made = Conversation(tenant, secrets.token_hex(24), dict(metadata), sum(len(dump(each)) for each in added), now)
+        row = {"tenant": tenant, "id": made.id, "head": dump(made.metadata), "size": made.size, "next": len(added)}
         async with self.store.connection(write=True) as connection:
             times = {"created": now, "expires": now + self._keep}
             await connection.execute(sa.insert(conversations), [{**row, **times}])
-            await self._append(connection, tenant, str(row["id"]), added)
-        return Conversation(tenant, str(row["id"]), dict(metadata), 0, now)
+            await _insert(connection, tenant, made.id, added, 0)
+        return made
 
     async def get(self, tenant: str, id_: str) -> Conversation | None:
         """A conversation; None for one that is unknown, another tenant's or expired."""
@@ -66,11 +67,11 @@ class ConversationStore:
             row = (await connection.execute(sa.select(conversations).where(_is(tenant, id_)))).first()
         return None if row is None else Conversation(tenant, id_, parse(row.head), row.size, row.created)
 
-    async def change(self, tenant: str, id_: str, metadata: Mapping[str, Any]) -> None:
-        """Replace the metadata."""
+    async def change(self, tenant: str, id_: str, metadata: Mapping[str, Any]) -> bool:
+        """Replace the metadata; False where the conversation is gone."""
         async with self.store.connection(write=True) as connection:
             change = sa.update(conversations).where(_is(tenant, id_)).values(head=dump(dict(metadata)))
-            await connection.execute(change)
+            return bool((await connection.execute(change)).rowcount)
 
     async def delete(self, tenant: str, id_: str) -> bool:
         """Delete a conversation with its items; whether there was one."""
@@ -87,27 +88,18 @@ class ConversationStore:
 
     async def append(self, tenant: str, id_: str, added: Sequence[Node]) -> bool:
         """Add items to the end; False where the conversation is gone."""
-        async with self.store.connection(write=True) as connection:
-            return await self._append(connection, tenant, id_, added)
-
-    async def _append(self, connection: AsyncConnection, tenant: str, id_: str, added: Sequence[Node]) -> bool:
-        texts = [dump(each) for each in added]
         change = {
-            "next": conversations.c.next + len(texts),
-            "size": conversations.c.size + sum(map(len, texts)),
+            "next": conversations.c.next + len(added),
+            "size": conversations.c.size + sum(len(dump(each)) for each in added),
             "expires": int(time.time()) + self._keep,
         }
-        done = await connection.execute(sa.update(conversations).where(_is(tenant, id_)).values(change))
-        if not done.rowcount:
-            return False
-        query = sa.select(conversations.c.next).where(_is(tenant, id_))
-        first = (await connection.execute(query)).scalar_one() - len(texts)
-        rows = [
-            {"tenant": tenant, "conversation": id_, "place": place, "id": str(item["id"]), "data": text}
-            for place, (item, text) in enumerate(zip(added, texts), first)
-        ]
-        if rows:
-            await connection.execute(sa.insert(items), rows)
+        # One statement: between two of them the conversation may expire.
+        changed = sa.update(conversations).where(_is(tenant, id_)).values(change).returning(conversations.c.next)
+        async with self.store.connection(write=True) as connection:
+            behind = (await connection.execute(changed)).scalar_one_or_none()
+            if behind is None:
+                return False
+            await _insert(connection, tenant, id_, added, behind - len(added))
         return True
 
     async def delete_item(self, tenant: str, id_: str, item: str) -> bool:
@@ -119,6 +111,16 @@ class ConversationStore:
             size = conversations.c.size - sum(sizes)
             await connection.execute(sa.update(conversations).where(_is(tenant, id_)).values(size=size))
         return bool(sizes)
+
+
+async def _insert(connection: AsyncConnection, tenant: str, id_: str, added: Sequence[Node], first: int) -> None:
+    """Insert items, the first of them at a place."""
+    rows = [
+        {"tenant": tenant, "conversation": id_, "place": place, "id": str(item["id"]), "data": dump(item)}
+        for place, item in enumerate(added, first)
+    ]
+    if rows:
+        await connection.execute(sa.insert(items), rows)
 
 
 async def expire_conversations(connection: AsyncConnection) -> int:

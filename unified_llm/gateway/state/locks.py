@@ -82,16 +82,21 @@ class NodeLock:
                 await self._connection.execute(sa.text("SELECT 1"))
                 return
             except (sa.exc.SQLAlchemyError, OSError):
-                await self._connection.invalidate()
-                await self._connection.close()
+                await _abandon(self._connection)
                 self._connection = None
         connection = await engine.connect()
-        self._connection = await connection.execution_options(isolation_level="AUTOCOMMIT")
-        await self._connection.execute(sa.text("SELECT pg_advisory_lock(:key)"), {"key": _key(self.node)})
-        if self._heard is not None:
-            raw: Any = (await self._connection.get_raw_connection()).driver_connection
-            await raw.add_listener(_CHANNEL, self._told)
-            self._raw = raw
+        try:
+            await connection.execution_options(isolation_level="AUTOCOMMIT")
+            await connection.execute(sa.text("SELECT pg_advisory_lock(:key)"), {"key": _key(self.node)})
+            if self._heard is not None:
+                raw: Any = (await connection.get_raw_connection()).driver_connection
+                await raw.add_listener(_CHANNEL, self._told)
+                self._raw = raw
+        except BaseException:  # the request that waited for it may be cancelled, too
+            await _abandon(connection)
+            raise
+        # Not before: a connection without the lock would be taken for one that holds it.
+        self._connection = connection
 
     def _told(self, _connection: Any, _process: int, _channel: str, line: str) -> None:
         assert self._heard is not None
@@ -117,13 +122,18 @@ class NodeLock:
     async def release(self) -> None:
         """Give the lock back."""
         if self._connection is not None:
-            await self._connection.invalidate()  # a pooled connection would keep the lock
-            await self._connection.close()
+            await _abandon(self._connection)
             self._connection = None
         if self._file is not None:
             os.unlink(self._file.name)
             self._file.close()
             self._file = None
+
+
+async def _abandon(connection: AsyncConnection) -> None:
+    """Close a connection for good: one that went back to the pool would keep the lock."""
+    await connection.invalidate()
+    await connection.close()
 
 
 def _locked(path: Path) -> Any:

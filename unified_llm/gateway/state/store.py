@@ -257,6 +257,8 @@ class Store:
             yield
         except sa.exc.IntegrityError:
             raise Conflict from None
+        except (sa.exc.NoResultFound, sa.exc.MultipleResultsFound):
+            raise  # the database did what was asked: a defect of the query
         except (sa.exc.SQLAlchemyError, OSError, OverflowError, TimeoutError) as error:
             cause = getattr(error, "orig", None) or error
             text = str(cause).partition("\n")[0][:200]
