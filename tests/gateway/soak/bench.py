@@ -23,7 +23,7 @@ from gateway.strict_client import AFTER, events_of, id_of
 from unified_llm.gateway.config import StateSettings
 from unified_llm.gateway.state import database as tables
 
-from .node import SIZE
+from .node import LOCKS, SIZE
 
 ROOT = Path(__file__).parents[3]
 WORDS = [f"word {number} " for number in range(8)]
@@ -34,8 +34,8 @@ PATIENCE = 60.0  # seconds; only reached where something is wrong
 class Node:
     """A gateway in a process of its own."""
 
-    def __init__(self, pid: int, url: str, shared: Path) -> None:
-        self.pid, self.url, self._shared = pid, url, shared
+    def __init__(self, pid: int, url: str, how: str, shared: Path) -> None:
+        self.pid, self.url, self.how, self._shared = pid, url, how, shared
 
     @property
     def points(self) -> int:
@@ -45,7 +45,12 @@ class Node:
     @property
     def fault(self) -> str:
         """The point at which it had its fault; empty before."""
-        return self._shared.read_bytes()[8:].rstrip(b"\0").decode("utf-8", "replace")
+        return self._shared.read_bytes()[8:LOCKS].rstrip(b"\0").decode("utf-8", "replace")
+
+    @property
+    def locks_lost(self) -> int:
+        """How often another node could take it for dead: the connection with its lock was lost, or it was killed."""
+        return self._shared.read_bytes()[LOCKS] + (self.how == "kill" and self.fault != "")
 
     @property
     def state(self) -> str:
@@ -143,7 +148,7 @@ class Bench:
         self._forks.stdin.flush()
         line = await asyncio.to_thread(self._forks.stdout.readline)
         assert line, log.read_text() if log.exists() else "the node did not start"
-        return Node(**json.loads(line), shared=shared)
+        return Node(**json.loads(line), how=how, shared=shared)
 
     async def rows(self) -> list[Row]:
         """All runs of the database."""

@@ -20,9 +20,10 @@ import sqlalchemy as sa
 from unified_llm.gateway.app import Gateway
 from unified_llm.gateway.reload import read
 from unified_llm.gateway.server import Server
-from unified_llm.gateway.state import runs, store
+from unified_llm.gateway.state import locks, runs, store
 
 SIZE = 256
+LOCKS = 248  # where the shared file counts how often the node lost its lock
 
 
 class Faults:
@@ -46,7 +47,7 @@ class Faults:
         self.shared[:8] = self.count.to_bytes(8, "little")
         if self.count != self.at:
             return
-        self.shared[8:] = name.encode()[: SIZE - 8].ljust(SIZE - 8, b"\0")
+        self.shared[8:LOCKS] = name.encode()[: LOCKS - 8].ljust(LOCKS - 8, b"\0")
         if self.how == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
         elif self.how == "stop":
@@ -55,6 +56,10 @@ class Faults:
             self.away = time.monotonic() + 0.4
         if self.how in ("fail", "away"):
             raise OSError("the database fails on purpose")
+
+    def lost_lock(self) -> None:
+        """Another node may take this one for dead from now on."""
+        self.shared[LOCKS] += 1
 
     def engine(self, url: sa.URL, given: Any) -> Any:
         """An engine whose statements and commits are points."""
@@ -114,6 +119,17 @@ def serve(spec: dict[str, Any]) -> None:
         await take_over(self, run)
 
     runs.Runs._take_over = taken  # type: ignore[method-assign]
+    hold = locks.NodeLock._hold
+
+    async def held(self: Any, engine: Any) -> None:
+        before = self._connection
+        try:
+            await hold(self, engine)
+        finally:
+            if before is not None and self._connection is not before:
+                faults.lost_lock()
+
+    locks.NodeLock._hold = held  # type: ignore[method-assign]
     settings, router = read(spec["config"], None)
     app = Faulty(settings, router)
     app.faults = faults
