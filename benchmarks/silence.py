@@ -14,10 +14,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.contenders import ROOT, Contender, Ours, Said, Unsupported, dumps
+from benchmarks.contenders import Contender, Ours, Said, Unsupported, dumps
 from benchmarks.losscount import mentioned
 
-FIXTURES = ROOT / "tests" / "fixtures"
 Record = dict[str, Any]
 Json = dict[str, Any]
 NAMES = {
@@ -62,10 +61,10 @@ def rows(contenders: list[Contender], quick: bool, progress: Callable[[str], Non
 
 
 def documents(protocol: str, quick: bool) -> Iterator[Record]:
-    """The fixtures of requests of one protocol."""
-    paths = sorted((FIXTURES / protocol / "request").glob("*.json"))
-    for path in paths[:: _EVERY if quick else 1]:
-        yield {"id": path.stem, "protocol": protocol, "kind": "request", "body": json.loads(path.read_bytes())}
+    """The packaged requests of one protocol."""
+    from unified_llm import suite
+
+    yield from suite.records(protocol, "request")[:: _EVERY if quick else 1]
 
 
 def of_ours(records: list[Record], target: str) -> Silence:

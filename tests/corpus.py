@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import unified_llm
+from unified_llm import suite
 
-FIXTURES = pathlib.Path(__file__).parent / "fixtures"
 PROTOCOLS = {  # the corpus' names for our protocols
     "chat": "openai-chat",
     "responses": "openai-responses",
@@ -45,13 +45,8 @@ def records(protocol: str | None = None, kind: str | None = None) -> Iterator[di
 
 
 def fixtures(protocol: str | None = None, kind: str | None = None) -> Iterator[dict[str, Any]]:
-    """The repository's own documents, `tests/fixtures/{protocol}/{kind}/{feature}.json`.
-
-    Streams are lists of wire events; the name of an error opens with its HTTP status.
-    """
-    for (its_protocol, its_kind), packed in _packed_fixtures().items():
-        if protocol in (None, its_protocol) and kind in (None, its_kind):
-            yield from marshal.loads(packed)
+    """The repository's own documents, which `suite.records` describes."""
+    yield from suite.records(protocol, kind)
 
 
 def recorded(protocol: str | None = None, kind: str | None = None) -> Iterator[dict[str, Any]]:
@@ -65,28 +60,6 @@ def recorded(protocol: str | None = None, kind: str | None = None) -> Iterator[d
 
 # Every law asks for its records anew and gets them new: no test sees what another one did to them. Parsing them once,
 # and unpacking them for each, takes a fifth of the time.
-
-
-@functools.cache
-def _packed_fixtures() -> dict[tuple[str, str], bytes]:
-    """The fixtures as `marshal` data, by protocol and kind."""
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for path in sorted(FIXTURES.glob("*/*/*.json")):
-        its_protocol, its_kind = path.parent.parent.name, path.parent.name
-        record: dict[str, Any] = {
-            "id": f"{its_protocol}/{its_kind}/{path.stem}",
-            "protocol": its_protocol,
-            "kind": its_kind,
-            "vendor": "fixture",
-            "status": None if its_kind == "request" else int(path.stem[:3]) if its_kind == "error" else 200,
-            "path": None,
-            "pair": None,
-            "events" if its_kind == "stream" else "body": json.loads(path.read_bytes()),
-        }
-        if its_kind == "stream" and (path.parent.parent / "response" / path.name).exists():
-            record["twin"] = f"{its_protocol}/response/{path.stem}"
-        found.setdefault((its_protocol, its_kind), []).append(record)
-    return {key: marshal.dumps(each) for key, each in found.items()}
 
 
 @functools.cache

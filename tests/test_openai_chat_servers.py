@@ -1,6 +1,6 @@
 """Forms that servers and clients of Chat Completions give their documents, beside those of the official SDK.
 
-Each was met in a recorded exchange; the documents themselves are fixtures (`tests/fixtures/openai-chat/*/vendor_*`),
+Each was met in a recorded exchange; the documents are packaged (`unified_llm/suite/data/openai-chat/*/vendor_*`),
 over which the laws run. Here is what they mean.
 """
 

@@ -201,3 +201,23 @@ def test_what_an_error_says_twice_may_be_deleted_once() -> None:
     assert said_beside(body, ("error", "code"), "error") and said_beside(body, ("code",), "error")
     assert not said_beside(body, ("error", "param"), "error") and not said_beside(body, ("error", "message"), "error")
     assert not said_beside(body, ("error", "code"), "response") and not said_beside(body, ("code",), "request")
+
+
+def test_packaged_records_are_new_at_each_call_and_narrowed_down() -> None:
+    one, other = suite.records("openai-chat", "request"), suite.records("openai-chat", "request")
+    assert one == other and one[0]["body"] is not other[0]["body"]
+    assert {(each["protocol"], each["kind"]) for each in suite.records(kind="stream")} == {
+        (protocol, "stream") for protocol in {each["protocol"] for each in suite.records()}
+    }
+    assert suite.records("nobody") == []
+
+
+def test_covering_keeps_every_kind_of_place_in_fewer_records() -> None:
+    def places(found: list[dict[str, Any]]) -> set[tuple[str, str]]:
+        bodies = [each["body"] for each in found]
+        return {(walk.shape(body, path), walk.json_type(value)) for body in bodies for path, value in walk.nodes(body)}
+
+    every = suite.records("anthropic-messages", "response")
+    few = suite.covering(every)
+    assert len(few) < len(every) and places(few) == places(every)
+    assert suite.covering([*few, *few]) == few

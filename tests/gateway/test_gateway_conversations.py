@@ -174,7 +174,7 @@ class Clock:
 def test_a_conversation_that_expires_while_it_is_written(
     house: House, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What lived at the first look is written, and nobody takes the database for unavailable."""
+    """A conversation that existed at the first look is written, and the database does not count as unavailable."""
     gateway = house.gateway(state={"url": database, "keep": 1})
     kept: Any = gateway.conversations.store
     item = {"type": "message", "role": "user", "content": "Hi", "id": "msg_1"}
@@ -223,7 +223,7 @@ def test_a_conversation_that_is_gone_when_it_is_changed(house: House, monkeypatc
 
 
 def test_a_defect_is_not_an_unavailable_database(house: House) -> None:
-    """A query that does not find what its code counts on says nothing about the database, for which nobody waits."""
+    """A query without the row that its code expects is a defect, and no sign that the database is unavailable."""
     store = house.gateway().store
 
     async def used(engine: Any) -> None:

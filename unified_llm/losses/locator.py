@@ -133,6 +133,8 @@ class Finder(Notes):
         found = self._shared(node) if not keys else ()
         paths = found or self._placed(node, keys) or [self._source(node, keys)]
         if keys and paths == [()]:
+            if node is self.root and keys == ("status",):
+                return []  # the reader concluded it from the rest of the response
             if node is self.root:
                 paths = self._made_of_setting(keys[0]) or paths
             elif self.reader is not None and type(self.reader.doc) is dict and keys[-1] in self.reader.doc:
@@ -150,13 +152,25 @@ class Finder(Notes):
             fate, detail = "approximated", half
         elif fate == "lost" and not detail and keys[-2:] in PARTS:
             fate, detail = "approximated", "included in the total only"
+        elif fate == "lost":
+            paths = [*paths, *self._outside(at(node, keys), paths)]
         out = [loss_at(self.base + path, capability, fate, detail) for path in paths]
         return out if keys else out + self._left_with(node, bool(found), fate, detail)
 
+    def _outside(self, value: Any, paths: list[Keys]) -> list[Keys]:
+        """The leaves of a lost value that stand outside the places named for it: they are lost with it."""
+        if self.reader is None or type(value) is not dict:
+            return []
+        known = [keys for keys in self._places_of.get(id(value), ()) if at(value, keys) is not None]
+        found = dict.fromkeys(self._absolute(id(value), self.reader.places[id(value), *keys]) for keys in known)
+        return [path for path in found if not any(path[: len(around)] == around for around in paths)]
+
     def _made_of_setting(self, key: Any) -> list[Keys]:
-        """What was said of a setting, where a leaf of it is lost that the source does not have: it was made of that."""
+        """Where the parts of a value of the root came from that does not exist in the source as a whole."""
         given = self._given_root.get(key)
         said = [self._source(self.root, (key, leaf)) for leaf in given] if type(given) is dict else []
+        if type(given) is list:
+            said = [self._source(each, ()) for each in given if type(each) is dict]
         return [path for path in dict.fromkeys(said) if path]
 
     def alike(self, nodes: list[Node], keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
@@ -280,6 +294,9 @@ class Finder(Notes):
         """The path in the caller's document of the canonical leaf `keys` below `node`."""
         if self.reader is None:
             return (*self._path(self._given.get(id(node), node)), *keys)
+        inner = at(self._given_root if node is self.root else node, keys) if len(keys) > 1 else None
+        if type(inner) is dict and id(inner) in self.wires:
+            return self._path(self.wires[id(inner)])  # a node that was read by itself has a place of its own
         wire = self._wire(node)
         while wire is None:
             above = self._parent(node)
@@ -303,7 +320,11 @@ class Finder(Notes):
             made = self._made_below[id(wire)] = frozenset(below) - self._replaced if below else frozenset()
         if not made or made <= ids_below(node):
             return []
-        own_leaves = [keys for keys in leaves(node) if keys[0] not in ("extra", "turn") and keys[-1] != "type"]
+        own_leaves = [
+            keys
+            for keys in leaves(node)
+            if keys[0] not in ("extra", "turn") and (keys[-1] != "type" or self._place(id(node), keys) is not None)
+        ]
         # What another node says as well did not go with this one.
         told = dict.fromkeys(self._as_read(node, keys) for keys in own_leaves)
         gone = [keys for keys in told if not self._half_said(node, keys)]

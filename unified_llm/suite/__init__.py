@@ -15,14 +15,15 @@ with `id`, `protocol`, `kind` and `body`, or `events` for a stream), and asserts
 from __future__ import annotations
 
 from .completeness import unclassified_fields, unclassified_types
+from .compliance import all
 from .defaults import documented_defaults, is_default, no_noise
 from .fuzz import Fuzzed, fuzz
 from .hub import hub_round_trip
 from .laws import edit, identity, injection, prefix_stability, sensitivity, specificity
 from .mind import foreign_minds, forgetful_minds, minds, minds_of_conversations
 from .outcome import Failure, Outcome, canonical, outcome, without_form
-from .silence import frame_sensitivity, stream_sensitivity
-from .stream_laws import (
+from .packaged import covering, records
+from .streams.laws import (
     chunking,
     collecting,
     compare,
@@ -31,16 +32,19 @@ from .stream_laws import (
     sse_bytes,
     truncation,
 )
+from .streams.silence import frame_sensitivity, stream_sensitivity
 from .validity import valid
 
 __all__ = [
     "Failure",
     "Fuzzed",
     "Outcome",
+    "all",
     "canonical",
     "chunking",
     "collecting",
     "compare",
+    "covering",
     "decomposing",
     "documented_defaults",
     "edit",
@@ -57,6 +61,7 @@ __all__ = [
     "no_noise",
     "outcome",
     "prefix_stability",
+    "records",
     "repeating",
     "sensitivity",
     "specificity",

@@ -124,7 +124,9 @@ def sensitivity(
                 if noticed(record, target, base, changed, path):
                     continue
                 if what != "altered" and (
-                    hollow(value) or said_beside(body, path, record["kind"]) or only_form(record, body, changed)
+                    hollow(value)
+                    or said_beside(body, path, record["kind"], record.get("status"))
+                    or only_form(record, body, changed)
                 ):
                     continue
                 if what != "altered" and holds_default(record, path, target):
@@ -136,12 +138,14 @@ def sensitivity(
     return failures
 
 
-def said_beside(body: Any, path: Path, kind: str = "") -> bool:
+def said_beside(body: Any, path: Path, kind: str = "", status: int | None = None) -> bool:
     """Whether what is at a place stands beside it as well, as the same value, or alone in a list or an object.
 
     In errors, some of which contain their code twice, also under the same key in the object around its own or in one
-    beside it.
+    beside it, or as the HTTP `status`.
     """
+    if kind == "error" and status is not None and same(get(body, path), status):
+        return True
     beside, value = get(body, path[:-1]), get(body, path)
     if type(beside) is not dict:
         return False

@@ -38,6 +38,7 @@ def read_tool_config(w: Node, c: Node, r: Reader, spelled: list[str]) -> None:
             r.place(c, ("tool_choice", "mode"), actual((*path, "mode"), spelled))
             listed = actual((*path, key), spelled)
             if type(choice) is dict and "name" in choice:
+                r.place(c, ("tool_choice", "type"), actual((*path, "mode"), spelled))
                 r.place(c, ("tool_choice", "name"), (*listed, 0))
             if type(choice) is dict and "tools" in choice:
                 r.place(c, ("tool_choice", "tools"), listed)

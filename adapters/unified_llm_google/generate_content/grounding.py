@@ -98,11 +98,13 @@ def _read_supports(meta: Node, doc: Node, texts: dict[int, Node], node: Node, r:
             del support["groundingChunkIndices"]
             if not indices:
                 marks["indices"] = "empty"
-        for chunk in indices or (None,):
+        for nth, chunk in enumerate(indices or (None,)):
             fields, places, kind = read[chunk] if chunk is not None else ({"type": "url_citation"}, {}, "")
             note = {**fields, **span}
             r.extra(note)["form"] = marks if chunk is None else {**marks, "chunk": chunk, **_kind_mark(kind)}
             _add(note, part, doc, places, r)
+            if chunk is not None:
+                r.place(note, ("type",), ("groundingSupports", number, "groundingChunkIndices", nth))
             for key, name in (("start_index", "startIndex"), ("end_index", "endIndex"), ("cited_text", "text")):
                 if name in doc["groundingSupports"][number]["segment"]:
                     r.place(note, (key,), ("groundingSupports", number, "segment", name))

@@ -12,14 +12,14 @@ from typing import Any
 
 import unified_llm as ul
 
-from ..streams.conversion import ConvertedStream
-from ..streams.folds import TERMINAL
-from ..streams.pipeline import Pipe
-from .defaults import holds_default
-from .laws import NOTHING, only_form, said_beside
-from .mutate import altered
-from .outcome import Failure, Outcome, Record, canonical, differ, http_of, ours, outcome
-from .walk import Path, deleted, differences, dumps, get, is_prefix, json_type, leaves, pointer, replaced, same, shape
+from ...streams.conversion import ConvertedStream
+from ...streams.folds import TERMINAL
+from ...streams.pipeline import Pipe
+from ..defaults import holds_default
+from ..laws import NOTHING, only_form, said_beside
+from ..mutate import altered
+from ..outcome import Failure, Outcome, Record, canonical, differ, http_of, ours, outcome
+from ..walk import Path, deleted, differences, dumps, get, is_prefix, json_type, leaves, pointer, replaced, same, shape
 
 __all__ = ["frame_sensitivity", "stream_sensitivity"]
 

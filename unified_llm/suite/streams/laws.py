@@ -1,4 +1,4 @@
-"""The laws of streams, as functions: protocols and records in, failures out (see `laws`).
+"""The laws of streams, as functions: protocols and records in, failures out (see `suite.laws`).
 
 `collect` is the yardstick: a stream means the response it amounts to. What a stream contains and its response does not,
 or the other way round, is declared by the caller as `stream_only`, paths of canonical keys with `*` for any index.
@@ -12,11 +12,11 @@ from typing import Any
 
 import unified_llm as ul
 
-from ..streams.conversion import ConvertedStream
-from ..streams.framings.sse import encode
-from ..streams.pipeline import Pipe
-from .outcome import Failure, Record, canonical, http_of, ours, returned, show, without_form
-from .walk import differences, dumps, is_prefix, pointer
+from ...streams.conversion import ConvertedStream
+from ...streams.framings.sse import encode
+from ...streams.pipeline import Pipe
+from ..outcome import Failure, Record, canonical, http_of, ours, returned, show, without_form
+from ..walk import differences, dumps, is_prefix, pointer
 
 __all__ = [
     "chunking",
