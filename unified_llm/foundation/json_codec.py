@@ -109,25 +109,28 @@ _DIGITS = bytes(0x30 if 0x30 <= byte <= 0x39 else 0x20 for byte in range(256))
 _LONG = b"0" * 19
 # What an integer begins with that may not fit, where it is not the whole text.
 _INTEGER = re.compile(rb"[\s,:\[-]\d{19}")
-# Places that are looked at closely, before all of a text is.
-_LOOKS = 32
+# Places that are looked at closely, before all of a text is, and the size of a text that is looked at whole at once.
+_LOOKS = 4
+_SHORT = 2_048
 
 
 def _has_long(raw: bytes) -> bool:
-    """Whether an integer may have 19 digits. So long a run covers three of every sixth byte, which are looked at first.
+    """Whether an integer may have 19 digits.
 
-    Runs of digits behind a point, or in the middle of a text, are no integers.
+    So long a run covers three of every sixth byte, which are looked at first where a text is long. Runs of digits
+    behind a point, or in the middle of a text, are no integers.
     """
-    sparse = raw[::6].translate(_DIGITS)
-    at = sparse.find(b"000")
-    for _ in range(_LOOKS):
-        if at < 0:
-            return False
-        # Of a run, the first of every sixth byte is among its first six.
-        if _LONG in raw[max(0, 6 * at - 5) : 6 * at + 19].translate(_DIGITS):
-            break
-        at = sparse.find(b"000", at + 1)
-    return raw[:19].isdigit() or _INTEGER.search(raw) is not None
+    if len(raw) > _SHORT:
+        sparse = raw[::6].translate(_DIGITS)
+        at = sparse.find(b"000")
+        for _ in range(_LOOKS):
+            if at < 0:
+                return False
+            # Of a run, the first of every sixth byte is among its first six.
+            if _LONG in raw[max(0, 6 * at - 5) : 6 * at + 19].translate(_DIGITS):
+                break
+            at = sparse.find(b"000", at + 1)
+    return _LONG in raw.translate(_DIGITS) and (raw[:19].isdigit() or _INTEGER.search(raw) is not None)
 
 
 def parse(data: bytes | bytearray | memoryview | str, notes: list[Keys] | None = None) -> Any:
@@ -136,7 +139,7 @@ def parse(data: bytes | bytearray | memoryview | str, notes: list[Keys] | None =
     Raises `InvalidBody` for what is not JSON, or is nested deeper than `MAX_DEPTH`.
     """
     try:
-        raw = data.encode() if isinstance(data, str) else bytes(data)
+        raw = data if type(data) is bytes else data.encode() if isinstance(data, str) else bytes(data)
         if not _has_long(raw):
             value = orjson.loads(raw)
             if _is_deep(raw, value):
@@ -340,7 +343,7 @@ def _unicode(text: str, path: Keys, notes: list[Keys] | None) -> str:
 
 def load(body: Any, notes: list[tuple[Any, ...]] | None = None) -> Any:
     """What the caller passed as a JSON tree of our own."""
-    if isinstance(body, (bytes, bytearray, memoryview)):
+    if type(body) is bytes or isinstance(body, (bytes, bytearray, memoryview)):
         return parse(body, notes)
     if hasattr(body, "model_dump"):
         body = body.model_dump(mode="json", by_alias=True, exclude_unset=True)
