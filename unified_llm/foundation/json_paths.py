@@ -50,7 +50,8 @@ class once(Generic[T]):
         self.name: str = find.__name__
 
     def __get__(self, holder: Any, owner: Any = None) -> T:
-        found = holder.__dict__[self.name] = self.find(holder)
+        found = self.find(holder)
+        setattr(holder, self.name, found)
         return found
 
 

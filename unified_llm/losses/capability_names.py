@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ..foundation.json_paths import Keys, pointer
+from ..foundation.json_paths import Keys, once, pointer
 from ..types._tables import CAPABILITY, CHILDREN
 from . import Fate, Loss, Side
 
@@ -119,11 +119,15 @@ def _inner(value: Any, key: Any) -> Any:
 class Naming:
     """The names of places below `root`, a canonical document of the kind `name`."""
 
+    parents: dict[int, tuple[Any, Any]] | None = None
+
     def __init__(self, root: Any, name: str) -> None:
         self.root = root
         self.name = name
-        self.parents: dict[int, tuple[Any, Any]] | None = None
-        self._names: dict[int, str] = {}
+
+    @once
+    def _names(self) -> dict[int, str]:
+        return {}
 
     def _settings_in(self, key: Any) -> list[str]:
         """The settings in an object of a request, where one of them has another capability than the object itself."""

@@ -7,14 +7,13 @@ it, by its name, or by its value, and else the smallest node it can have come fr
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ..foundation.json_paths import Keys, at, follow, ids_below, kept, leaves
 from ..types._tables import KNOWN_TYPES
 from . import Loss, Losses
 from .capability_names import Changes, loss_at, loss_of_added, losses_below, maker
-from .source_map import Notes
+from .source_map import Notes, Result
 
 if TYPE_CHECKING:
     from ..engine.adapter import Adapter
@@ -48,35 +47,45 @@ def locate(
 
     `root` is the canonical document, `target` the result, `name` the canonical kind of the root.
     """
-    if not (writer.noted or (reader and reader.notes)):
+    read = reader.notes if reader is not None else ()
+    if not (writer.noted or read):
         return Losses()
-    if reader is not None and reader.owed:
-        reader.settle()
-    finder = Finder(root, target, writer, reader, source, goal, name, base)
     # What repair made up was never said, so nothing of it can be lost.
     up = writer.context.get("made up")
     made = {id(node) for node in up} if up else None
     groups: dict[tuple[Keys, str, str, str | None], list[Node]] = {}
+    searched = read or writer.alike or writer.relaxed
     for note in writer.raw:
         if not made or id(note[0]) not in made:
             groups.setdefault(note[1:], []).append(note[0])
-    stands = reader.stands if reader is not None else {}
-    found = [
-        finder.added(nodes, *entry)
-        if entry[1] == "added"
-        else finder.alike(nodes, *entry)
-        if len(nodes) > 1 or id(nodes[0]) in stands
-        else finder.loss(nodes[0], *entry)
-        for entry, nodes in groups.items()
-    ]
-    for node, keys, fate, detail in reader.notes if reader else ():
-        found.append(finder.loss(node, keys, fate, detail, None))
-    found += [finder.relaxed(*entry) for entry in writer.relaxed]
-    losses = list(dict.fromkeys(chain.from_iterable(found)))
-    for told, nodes in writer.alike.items():
-        losses += finder.alike([node for node in nodes if id(node) not in made] if made else nodes, *told, None)
+            searched = searched or note[2] != "added"
+    result = Result(target, writer)
+    finder = Finder(root, target, writer, reader, source, goal, name, base) if searched else None
+    if reader is not None and searched and reader.owed:
+        reader.settle()
+    found: list[Loss] = []
+    for entry, nodes in groups.items():
+        if finder is None or entry[1] == "added":
+            keys, _, detail, capability = entry
+            for node in nodes:
+                path = keys if node is target else result.path(node, keys)
+                found.append(loss_of_added(path, goal, name, detail, capability))
+        elif len(nodes) > 1 or (reader is not None and id(nodes[0]) in reader.stands):
+            found += finder.alike(nodes, *entry)
+        else:
+            found += finder.loss(nodes[0], *entry)
+    if finder is None:
+        losses = list(dict.fromkeys(found))
+    else:
+        for node, keys, fate, detail in read:
+            found += finder.loss(node, keys, fate, detail, None)
+        for each in writer.relaxed:
+            found += finder.relaxed(*each)
+        losses = list(dict.fromkeys(found))
+        for told, nodes in writer.alike.items():
+            losses += finder.alike([node for node in nodes if id(node) not in made] if made else nodes, *told, None)
     for where, places, keys, detail, capability in writer.filled:
-        losses += map(maker(finder._added(where, ()), keys, capability, "added", detail, "target"), places)
+        losses += map(maker(result.path(where, ()), keys, capability, "added", detail, "target"), places)
     return Losses(losses)
 
 

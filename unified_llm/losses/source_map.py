@@ -35,8 +35,39 @@ def _settings(source: Adapter, name: str) -> dict[str, tuple[str, str]]:
     return {key: (wire, named[key]) for key, wire in flat.items() if key in named}
 
 
+class Result:
+    """Where nodes stand in the result of a conversion."""
+
+    __slots__ = ("_paths", "_remade", "_target", "_top")
+
+    def __init__(self, target: Any, writer: Writer) -> None:
+        self._target = target
+        self._remade: dict[int, Any] | None = writer.context.get("remade")
+        self._top: dict[int, Keys] | None = None
+        self._paths: Paths | None = None
+
+    def path(self, node: Any, keys: Keys) -> Keys:
+        """The path of what is at `keys` of a node of the result."""
+        while self._remade and id(node) in self._remade:
+            node = self._remade[id(node)]
+        if node is self._target:
+            return keys
+        if self._top is None:
+            # Mostly it is one of the settings.
+            settings = [*self._target.items()] if type(self._target) is dict else ()
+            self._top = {id(value): (name,) for name, value in reversed(settings) if type(value) is dict or type(value) is list}
+        above = self._top.get(id(node))
+        if above is None:
+            if self._paths is None:
+                self._paths = Paths(self._target)
+            above = self._paths.get(id(node), ())
+        return above + keys
+
+
 class Notes(Naming):
     """What is known of the nodes of one conversion, each found out when it is first asked for."""
+
+    _inside_tools: Keys = ()
 
     def __init__(
         self,
@@ -57,16 +88,26 @@ class Notes(Naming):
         self.source = source
         self.goal = goal
         self.doc: Any = writer.context.get("given", root) if reader is None else reader.doc
-        # The wire keys and the capabilities of the root's settings that a document has for themselves.
-        known = reader is not None and source is not None and type(self.doc) is dict
-        self._tells = reader is not None and bool(reader.places or reader.stands)
-        self._settings = _settings(source, name) if known else {}
-        self._inside: dict[tuple[int, int], Keys] = {}
-        self._inside_tools: Keys = ()
-        # By a wire node, the canonical nodes that were made of it and of what is in it, without those replaced.
-        self._made_below: dict[int, frozenset[int]] = {}
-
     # Most losses are settings of the root: nothing below is walked for those.
+
+    @once
+    def _settings(self) -> dict[str, tuple[str, str]]:
+        """The wire keys and the capabilities of the root's settings that a document has for themselves."""
+        known = self.reader is not None and self.source is not None and type(self.doc) is dict
+        return _settings(self.source, self.name) if known and self.source is not None else {}
+
+    @once
+    def _tells(self) -> bool:
+        return self.reader is not None and bool(self.reader.places or self.reader.stands)
+
+    @once
+    def _inside(self) -> dict[tuple[int, int], Keys]:
+        return {}
+
+    @once
+    def _made_below(self) -> dict[int, frozenset[int]]:
+        """By a wire node, the canonical nodes that were made of it and of what is in it, without those replaced."""
+        return {}
 
     @once
     def _search(self) -> Search:
@@ -123,6 +164,10 @@ class Notes(Naming):
     def _target_paths(self) -> Paths:
         return Paths(self.target)
 
+    @once
+    def _result(self) -> Result:
+        return Result(self.target, self.writer)
+
     def _wire(self, node: Any) -> Any:
         if node is self.root and self.reader is not None and type(self.doc) is dict:
             return self.doc
@@ -144,17 +189,7 @@ class Notes(Naming):
 
     def _added(self, node: Any, keys: Keys) -> Keys:
         """The path in the result of what the source did not say."""
-        remade = self.writer.context.get("remade")
-        while remade and id(node) in remade:
-            node = remade[id(node)]
-        if node is self.target:
-            return keys
-        if type(self.target) is dict:
-            # Mostly it is one of the settings.
-            for name, value in self.target.items():
-                if value is node:
-                    return (name, *keys)
-        return (*self._target_paths.get(id(node), ()), *keys)
+        return self._result.path(node, keys)
 
     def _stands_for(self, node: int) -> int:
         """The node that the caller gave: the same for all that were made of it."""
