@@ -18,7 +18,8 @@ from ..foundation.json_codec import load
 from ..foundation.secret import Secret
 from ..losses import Loss
 from ..losses.defaults import needs_no_field
-from ..passes.convert import convert, kind_of, write
+from ..passes.convert import convert, write
+from ..passes.route import kind_of
 from ..streams.conversion import convert_stream
 from ..streams.folds import checked, collect, decompose
 from ..streams.writing import write_stream

@@ -16,7 +16,18 @@ from .adapter import Adapter, Surface
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["adapter", "adapters", "dialect", "loaded", "protocols", "provider_of", "register", "split", "surface"]
+__all__ = [
+    "adapter",
+    "adapters",
+    "dialect",
+    "is_current",
+    "loaded",
+    "protocols",
+    "provider_of",
+    "register",
+    "split",
+    "surface",
+]
 
 GROUP = "unified_llm.adapters"
 _loaded: dict[str, Adapter] = {}
@@ -97,13 +108,13 @@ def surface(name: str) -> Surface:
         found = _surfaces.get(name)
     except TypeError:
         found = None
-    if found is None or not _is_current(found, name):
+    if found is None or not is_current(found, name):
         known, own = split(name)
         found = _surfaces[name] = Surface(known, own, provider_of(name, own))
     return found
 
 
-def _is_current(kept: Surface, name: str) -> bool:
+def is_current(kept: Surface, name: str) -> bool:
     """Whether neither the adapter nor its dialect was replaced since."""
     known = kept.adapter
     return _loaded.get(known.protocol) is known and (

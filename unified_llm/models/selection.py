@@ -23,7 +23,8 @@ from ..foundation.usage_errors import InvalidArgument
 from ..losses import Loss, Losses
 from ..losses.defaults import needs_no_field
 from ..losses.severity import weight_of
-from ..passes.convert import kind_of, preview, write
+from ..passes.convert import preview, write
+from ..passes.route import kind_of
 from .catalog import current
 from .endpoints import Endpoint, Provider, provider
 from .profiles import profile

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from ..engine.adapter import Adapter, Kind
 from ..engine.malformed import FAULTS, refuse_conversion, refuse_document
 from ..engine.pairs.reading import Reader
 from ..engine.pairs.writing import Writer
@@ -21,7 +20,7 @@ from ..foundation.errors import CapabilityLost, InvalidBody
 from ..foundation.exchange import Exchange
 from ..foundation.json_codec import load
 from ..foundation.secret import Secret, SecretLike
-from ..foundation.usage_errors import InvalidArgument, MissingExtra
+from ..foundation.usage_errors import MissingExtra
 from ..losses import Levels, Losses, check_levels, enforce
 from ..losses.defaults import Weighing, significant
 from ..losses.locator import locate
@@ -30,6 +29,7 @@ from ..provenance.answer_envelope import parked
 from ..provenance.vault import Vault
 from .keywords import ConvertKeywords, spelled_out
 from .pipeline import Repair, ends, prepare, prompt_for, recording
+from .route import kind_of, route_of
 from .unsupported import refuse
 
 if TYPE_CHECKING:
@@ -132,12 +132,10 @@ def convert(
     """
     if on_loss != "ignore":
         check_levels(on_loss)
-    here, there = surface(source), surface(target)
-    origin, goal, crossing = here.adapter, there.adapter, source != target
-    read_kind, write_kind = kind_of(origin, kind), kind_of(goal, kind)
+    route = route_of(source, target, kind, facing)
+    here, there, origin, goal, read_kind, write_kind, crossing, side, is_request = route
     notes: list[tuple[Any, ...]] = []
     doc = load(body, notes)
-    side = facing or write_kind.facing
     reader, writer = ends(
         here,
         there,
@@ -167,7 +165,7 @@ def convert(
         refuse_conversion((), doc, error)
     if notes:
         losses = Losses([*losses, *_surrogates(notes)])
-    record = recording(source, target, node, value, writer) if write_kind.node == "request" else None
+    record = recording(source, target, node, value, writer) if is_request else None
     done = _finished(value, losses, writer, record)
     if on_loss != "ignore":
         enforce(losses, on_loss, done)
@@ -400,14 +398,6 @@ def _real_path(node: Any, loc: tuple[Any, ...]) -> list[Any]:
             path.append(key)
             node = node[key]
     return path
-
-
-def kind_of(adapter: Adapter, kind: str) -> Kind:
-    found = adapter.kinds.get(kind)
-    if found is None:
-        known = ", ".join(adapter.kinds)
-        raise InvalidArgument(f"unknown kind {kind!r} for {adapter.protocol}; choose one of: {known}")
-    return found
 
 
 def _surrogates(notes: list[tuple[Any, ...]]) -> Losses:

@@ -34,7 +34,9 @@ def read_usual(
 
     Gives the first that does not, None at the end. `before` is the role of the message in front of them.
     """
-    begin, wires, letters = len(items), list[Any](), list[str]()  # of the items from there on
+    begin = len(items)
+    wires: list[Any] = []  # of the items from there on
+    letters: list[str] = []
     add, note, letter, trace = items.append, wires.append, letters.append, r.trace
     told = r.outline
     called, names, answered, texts = told.calls.append, told.names.append, told.results.append, told.texts

@@ -53,7 +53,9 @@ def read_usual(
     Gives the first that does not, None at the end. `before` is the side of the content in front of them; where the
     items of each content start is noted in `starts`.
     """
-    begin, wires, letters = len(items), list[Any](), list[str]()  # of the items from there on
+    begin = len(items)
+    wires: list[Any] = []  # of the items from there on
+    letters: list[str] = []
     add, note, letter, stands, trace = items.append, wires.append, letters.append, r.stands, r.trace
     told = r.outline
     called, names, answered, said = told.calls.append, told.names.append, told.results.append, told.texts.append

@@ -52,7 +52,9 @@ def read_usual(wires: list[Any], start: int, items: list[Node], r: Reader) -> in
 
     Gives the number of the first that is none; their count at the end.
     """
-    begin, taken, letters = len(items), list[Any](), list[str]()  # of the items from there on
+    begin = len(items)
+    taken: list[Any] = []  # of the items from there on
+    letters: list[str] = []
     add, note, letter, told = items.append, taken.append, letters.append, r.outline
     called, named, answered = told.calls.append, told.names.append, told.results.append
     names: dict[str, str] = r.context.setdefault("names", {})

@@ -11,7 +11,7 @@ from unified_llm.engine.malformed import FAULTS, refuse_conversion
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.foundation.document_kind import check_kind
 from unified_llm.foundation.json_codec import load
-from unified_llm.passes.convert import kind_of
+from unified_llm.passes.route import kind_of
 
 Node = dict[str, Any]
 MEDIA = {"input_image": "image", "input_audio": "audio", "input_video": "video", "input_file": "file"}

@@ -88,11 +88,13 @@ class _Open:
 
     __slots__ = ("_calls", "_looked", "_r", "custom", "items", "legacy")
 
-    def __init__(self, r: Reader) -> None:
-        self.items: list[Node] = []
-        self.custom: set[str] = set()
+    def __init__(self, r: Reader, items: list[Node], custom: set[str]) -> None:
+        self.items = items
+        self.custom = custom
         self.legacy: list[str] = []
-        self._r, self._calls, self._looked = r, list[str](), 0
+        self._r = r
+        self._calls: list[str] = []
+        self._looked = 0
 
     def calls(self) -> list[str]:
         """The ids of the calls without a result, computed on the first result."""
@@ -106,13 +108,15 @@ class _Open:
 
 
 def _read_messages(wires: list[Any], r: Reader) -> list[Node]:
-    open_ = _Open(r)
-    items = open_.items
+    items: list[Node] = []
+    custom: set[str] = set()
+    open_: _Open | None = None
     walk = enumerate(wires)
     r.plain = True
-    while (unusual := read_usual(walk, items, open_.custom, r)) is not None:
+    while (unusual := read_usual(walk, items, custom, r)) is not None:
         number, wire = unusual
         r.plain = False
+        open_ = open_ or _Open(r, items, custom)
         mark = len(r.trace)
         try:
             items.extend(_read_message(wire, number, r, open_))

@@ -45,7 +45,9 @@ def read_usual(
 
     Gives the first that is none of these, None at the end. `custom` are the ids of calls of custom tools.
     """
-    begin, wires, letters = len(items), list[Any](), list[str]()  # of the items from there on
+    begin = len(items)
+    wires: list[Any] = []  # of the items from there on
+    letters: list[str] = []
     add, note, letter = items.append, wires.append, letters.append
     told = r.outline
     called, names, answered, said = told.calls.append, told.names.append, told.results.append, told.texts.append
@@ -131,7 +133,8 @@ def read_usual(
     if opened >= 0:
         del items[opened:]
     r.ran(items, begin, wires, letters)
-    r.context["calls"] = r.context.get("calls", 0) + letters.count(CALL)
+    if CALL in letters:
+        r.context["calls"] = r.context.get("calls", 0) + letters.count(CALL)
     return unusual
 
 

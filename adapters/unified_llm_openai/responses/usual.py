@@ -27,7 +27,9 @@ def read_usual(wires: Iterator[Any], items: list[Node], r: Reader) -> list[Any]:
 
     Gives the first that is not, alone in a list; an empty one at the end.
     """
-    begin, taken, letters = len(items), list[Any](), list[str]()  # of the items from there on
+    begin = len(items)
+    taken: list[Any] = []  # of the items from there on
+    letters: list[str] = []
     add, note, letter = items.append, taken.append, letters.append
     told = r.outline
     called, names, answered, said = told.calls.append, told.names.append, told.results.append, told.texts.append

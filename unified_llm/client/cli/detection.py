@@ -12,7 +12,7 @@ from ...engine.pairs.reading import Reader
 from ...engine.registry import adapter, split
 from ...foundation.errors import InvalidBody
 from ...models.endpoints import by_preference
-from ...passes.convert import kind_of
+from ...passes.route import kind_of
 
 __all__ = ["format_of", "meant_instead"]
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...engine.pairs.reading import Reader
 from ...engine.registry import provider_of, split
-from ...passes.convert import kind_of
 from ...passes.restore_response import RestoringWriter, restoring
+from ...passes.route import kind_of
 from ...streams.folds import FRAME, Collector, Grammar
 
 if TYPE_CHECKING:

@@ -28,6 +28,7 @@ class Reader:
     """One reading: what it kept, what it made, and which canonical node came from which wire node."""
 
     __slots__ = (
+        "_outline",
         "below",
         "cited",
         "context",
@@ -43,7 +44,6 @@ class Reader:
         "notes",
         "number",
         "opens",
-        "outline",
         "owed",
         "placed",
         "places",
@@ -98,8 +98,8 @@ class Reader:
         # text, by the names of their calls if by any: nothing that could be a handle or have opaque data. No two
         # messages of the model's stand side by side, where a wire has messages.
         self.plain: bool = False
-        # What such a conversation is made of.
-        self.outline: Outline = Outline()
+        # What such a conversation is made of, once that is written down.
+        self._outline: Outline | None = None
         # Items put back as they were, with the origin of what they name.
         self.restored: list[tuple[Node, Node]] = []
         self.http: MappingABC[str, Any] = http or {}
@@ -128,6 +128,13 @@ class Reader:
         self.turns: list[tuple[Node, Node]] = []
         self.notes: list[tuple[Node, tuple[Any, ...], str, str]] = []
         self.context: dict[str, Any] = {}
+
+    @property
+    def outline(self) -> Outline:
+        """What a conversation is made of that is plain."""
+        if self._outline is None:
+            self._outline = Outline()
+        return self._outline
 
     def root(self, pair: ReadPair, body: Any) -> Any:
         """Read a whole document with `pair`; a body that is not an object goes to the pair as it is."""

@@ -1,0 +1,59 @@
+"""What is known of a conversion before its document: both surfaces, both kinds, and who reads the result.
+
+A route is looked up by what the caller names, and is kept. None of it depends on a document.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..engine.adapter import Adapter, Kind, Surface
+from ..engine.registry import is_current, surface
+from ..foundation.usage_errors import InvalidArgument
+
+__all__ = ["Route", "kind_of", "route_of"]
+
+# Routes that are kept. There are as many as names in use, of which a program has few.
+_MOST = 1024
+_routes: dict[tuple[str, str, str, str | None], Route] = {}
+
+
+class Route(NamedTuple):
+    """One way of documents: `here` is read as `reads`, and written as `writes` of `there` for a reader of `facing`."""
+
+    here: Surface
+    there: Surface
+    origin: Adapter
+    goal: Adapter
+    reads: Kind
+    writes: Kind
+    crossing: bool
+    facing: str
+    is_request: bool
+
+
+def route_of(source: str, target: str, kind: str, facing: str | None) -> Route:
+    """The route of documents of this kind from `source` to `target`."""
+    key = (source, target, kind, facing)
+    try:
+        route = _routes.get(key)
+    except TypeError:
+        route = None
+    if route is None or not (is_current(route.here, source) and is_current(route.there, target)):
+        here, there = surface(source), surface(target)
+        reads, writes = kind_of(here.adapter, kind), kind_of(there.adapter, kind)
+        side, is_request = facing or writes.facing, writes.node == "request"
+        route = Route(here, there, here.adapter, there.adapter, reads, writes, source != target, side, is_request)
+        if len(_routes) >= _MOST:
+            _routes.clear()
+        _routes[key] = route
+    return route
+
+
+def kind_of(adapter: Adapter, kind: str) -> Kind:
+    """What an adapter declares of a kind of document."""
+    found = adapter.kinds.get(kind)
+    if found is None:
+        known = ", ".join(adapter.kinds)
+        raise InvalidArgument(f"unknown kind {kind!r} for {adapter.protocol}; choose one of: {known}")
+    return found
