@@ -12,12 +12,11 @@ A value that is not the source's default, and asks for what the target does anyw
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..foundation.generated_ids import is_made
-from ..foundation.json_paths import MAX_DEPTH
 from . import Loss, Losses
 
 if TYPE_CHECKING:
@@ -52,12 +51,26 @@ class _Rule(NamedTuple):
     unless: Keys
 
 
+class _Place:
+    """A place of documents and what is below it, as far as the tables say anything of that."""
+
+    __slots__ = ("below", "rules")
+
+    def __init__(self) -> None:
+        self.rules: tuple[_Rule, ...] = ()
+        self.below: dict[str, _Place] = {}
+
+
+# Of this place, and of all below it, the tables say nothing.
+_UNTOLD = _Place()
+
+
 class _Spot(NamedTuple):
     """What the tables say of one place of a document."""
 
     keys: Keys
-    pattern: Keys
-    rules: tuple[_Rule, ...]
+    place: _Place
+    is_element: bool
     # How the receiver knows a value that has no field there; "" where it does not, or has the field.
     known: str
     # The settings of the request without which a value there means nothing.
@@ -99,13 +112,12 @@ def significant(losses: Iterable[Loss], here: Weighing, document: Any, stream: b
 
     `document` is the source's. Of a stream it is the events by their numbers, as far as they are known.
     """
-    losses = losses if isinstance(losses, Losses) else Losses(losses)
     if here.kind not in ("request", "response"):
-        return losses
+        return Losses(losses)
     weigher: _Weigher | None = None
     found: list[Loss] = []
     for loss in losses:
-        if loss.fate == "lost" and loss.side == "source":
+        if loss[2] == "lost" and loss[4] == "source":
             if weigher is None:
                 weigher = _Weigher(here, document, stream)
             weighed = weigher.weigh(loss)
@@ -113,7 +125,7 @@ def significant(losses: Iterable[Loss], here: Weighing, document: Any, stream: b
                 found.append(weighed)
         else:
             found.append(loss)
-    return losses if weigher is None else Losses(found)
+    return Losses(found)
 
 
 def needs_no_field(loss: Loss) -> bool:
@@ -129,31 +141,32 @@ def _known_ways() -> frozenset[str]:
 class _Scale:
     """What the tables say of the values of one kind of document on the way from one protocol to another."""
 
-    __slots__ = ("_behavior", "_crosses", "_own", "_requests", "_rows", "_rules", "streams", "table", "wire")
+    __slots__ = ("_behavior", "_crosses", "_own", "_requests", "_root", "streams", "table", "wire")
 
     def __init__(self, source: str, target: str, kind: str, streams: bool) -> None:
         self.table, there = _protocol(source or "canonical"), _protocol(target)
         self.wire, self.streams = bool(source), streams
-        self._rows, self._requests = self.table.rows["stream" if streams else kind], kind == "request"
+        self._requests = kind == "request"
         self._crosses = source.partition(":")[0] != target.partition(":")[0]
         # What was lost to a dialect is a setting that the dialect does not have, even if its protocol has it.
         self._behavior, self._own = there.behavior, there.own if ":" in target else there.behavior.keys()
-        self._rules: dict[Keys, tuple[_Rule, ...]] = {}  # of the places that have a row
+        self._root = _Place()
+        rows = self.table.rows["stream" if streams else kind]
+        whole = self.table.rows["response"] if streams else {}
+        patterns = dict.fromkeys((*rows, *whole))
+        for key, above in self.table.places.items() if streams else ():
+            patterns |= dict.fromkeys((key, *place[len(above) :]) for place in whole if place[: len(above)] == above)
+        for pattern in patterns:
+            told = [*rows.get(pattern, ())]
+            told += [row for place in self.places(pattern) for row in whole.get(place, ())]
+            self._at(pattern).rules = tuple(map(self._rule, told))
 
-    def rules(self, pattern: Keys) -> tuple[_Rule, ...]:
-        """Those of a place, in order."""
-        found = self._rules.get(pattern)
-        if found is None:
-            rows: Iterable[_Row] = self._rows.get(pattern, ())
-            if not rows and not self.streams:
-                return ()
-            if self.streams:
-                whole = self.table.rows["response"]
-                rows = [*rows, *(row for place in self.places(pattern) for row in whole.get(place, ()))]
-            found = tuple(map(self._rule, rows))
-            if found:
-                self._rules[pattern] = found
-        return found
+    def _at(self, pattern: Keys) -> _Place:
+        """The place of this pattern, made if need be."""
+        place = self._root
+        for key in pattern:
+            place = place.below.setdefault(key, _Place())
+        return place
 
     def _rule(self, row: _Row) -> _Rule:
         if not (row.field and self._requests):
@@ -174,7 +187,11 @@ class _Scale:
         keys, pattern = _keys(path)
         places, known, filled = self.places(pattern), self.table.known, self.table.filled
         how = next((known[place] for place in places if place in known), "") if self._crosses else ""
-        return _Spot(keys, pattern, self.rules(pattern), how, tuple(filled[each] for each in places if each in filled))
+        here = self._root
+        for key in pattern:
+            here = here.below.get(key, _UNTOLD)
+        needed = tuple(filled[each] for each in places if each in filled)
+        return _Spot(keys, here, pattern[-1:] == ("*",), how, needed)
 
 
 _scale = lru_cache(maxsize=256)(_Scale)
@@ -200,15 +217,16 @@ class _Weigher:
             _, *parts = path.split("/", above + 1)
             document, path = document.get(int(parts[0])), "/" + parts[above] if len(parts) > above else ""
         spot = _spot(scale, path)
-        keys, _, rules, known, _ = spot
+        keys, place, is_element, known, _ = spot
         try:
             value = document[keys[0]] if len(keys) == 1 and type(document) is dict else _value(document, keys)
         except LookupError:
             return loss
         if value is None or type(value) is dict or type(value) is list:
-            told = self._judge(spot, value)
+            # (An element that holds nothing counts, whatever is in it.)
+            told = _SOMETHING if is_element and _is_empty(value) else self._judge(place, value)
         else:
-            told = self._judge_alone(rules, value)
+            told = self._judge_alone(place.rules, value)
         if told == _NOTHING:
             return None
         if self.here.exchange is not None and (self._is_echo(keys) or self._is_filled(spot)):
@@ -216,31 +234,25 @@ class _Weigher:
         how = UNASKED if told == _DONE_ANYWAY else known
         return Loss(loss.path, loss.capability, "approximated", how) if how else loss
 
-    def _judge(self, spot: _Spot, value: Any) -> int:
+    def _judge(self, place: _Place, value: Any) -> int:
         """How much a value says: nothing, what the target does anyway, or something. Of a container, the most in it."""
-        if spot.pattern[-1:] == ("*",) and _is_empty(value):
-            return _SOMETHING  # an element that holds nothing counts, whatever is in it
-        told = self._judge_alone(spot.rules, value)
+        told = self._judge_alone(place.rules, value)
         if told != _SOMETHING or not value or type(value) not in (dict, list):
             return told
-        most, rules = _NOTHING, self.scale.rules
-        waiting = [_inside(spot.pattern, value)]
-        while waiting:
-            above, element, items = waiting[-1]
-            for key, inner in items:
-                if element and _is_empty(inner):
-                    return _SOMETHING
-                below = (*above, "*" if element else _normal(key))
-                told = self._judge_alone(rules(below), inner)
-                if told != _SOMETHING:
-                    most = max(most, told)
-                elif inner and type(inner) in (dict, list):
-                    waiting.append(_inside(below, inner))
-                    break
-                else:
-                    return _SOMETHING
-            else:
-                waiting.pop()
+        most, below = _NOTHING, place.below
+        if type(value) is list:
+            inside = below.get("*", _UNTOLD)
+            for inner in value:
+                told = _SOMETHING if _is_empty(inner) else self._judge(inside, inner)
+                if told == _SOMETHING:
+                    return told
+                most = max(most, told)
+            return most
+        for key, inner in value.items():
+            told = self._judge(below.get(_normal(key), _UNTOLD), inner)
+            if told == _SOMETHING:
+                return told
+            most = max(most, told)
         return most
 
     def _judge_alone(self, rules: tuple[_Rule, ...], value: Any) -> int:
@@ -305,14 +317,6 @@ def same(one: Any, other: Any) -> bool:
     if type(one) is bool or type(other) is bool:
         return one is other
     return bool(one == other)
-
-
-def _inside(pattern: Keys, value: Any) -> tuple[Keys, bool, Iterator[tuple[Any, Any]]]:
-    """What is in a container, whether that is a list, and the pattern above it.
-
-    No place in the tables is deep, and a path that grew on would make this quadratic in the depth.
-    """
-    return pattern[:MAX_DEPTH], type(value) is list, iter(enumerate(value) if type(value) is list else value.items())
 
 
 def _is_empty(value: Any) -> bool:

@@ -6,7 +6,7 @@ What the target has an identical field for has no entry.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import overload
@@ -23,7 +23,7 @@ __all__ = ["Losses", "StreamLosses", "with_reasons"]
 ALIKE = 1_000
 
 
-class Losses(Sequence[Loss]):
+class Losses(tuple[Loss, ...]):
     """A loss report: a sequence of `Loss`, with questions about it.
 
     >>> report = Losses([Loss("/seed", "sampling.seed", "lost", "anthropic-messages has no seed")])
@@ -35,33 +35,26 @@ class Losses(Sequence[Loss]):
     medium    /seed  sampling.seed  lost  anthropic-messages has no seed
     """
 
-    __slots__ = ("_entries",)
+    __slots__ = ()
 
-    def __init__(self, entries: Iterable[Loss] = ()) -> None:
-        self._entries = tuple(entries)
-
-    @overload
+    @overload  # type: ignore[override]
     def __getitem__(self, index: int) -> Loss: ...
     @overload
     def __getitem__(self, index: slice) -> Losses: ...
     def __getitem__(self, index: int | slice) -> Loss | Losses:
-        found = self._entries[index]
+        found = super().__getitem__(index)  # type: ignore[index]
         return found if isinstance(found, Loss) else Losses(found)
 
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __iter__(self) -> Iterator[Loss]:
-        return iter(self._entries)
-
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Losses) and self._entries == other._entries
+        return isinstance(other, Losses) and super().__eq__(other)
 
-    def __hash__(self) -> int:
-        return hash(self._entries)
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = tuple.__hash__
 
     def __repr__(self) -> str:
-        return f"Losses({list(self._entries)!r})"
+        return f"Losses({[*self]!r})"
 
     def __str__(self) -> str:
         return self.table()
@@ -74,7 +67,7 @@ class Losses(Sequence[Loss]):
         if not is_known(capability):
             meant = near(capability)
             raise InvalidArgument(f"{capability!r} matches no capability" + (meant and f"; did you mean {meant!r}?"))
-        return not any(loss.fate == "lost" and fnmatchcase(loss.capability, capability) for loss in self._entries)
+        return not any(loss.fate == "lost" and fnmatchcase(loss.capability, capability) for loss in self)
 
     @property
     def significant(self) -> Losses:
@@ -84,7 +77,7 @@ class Losses(Sequence[Loss]):
         >>> [loss.path for loss in report.significant]
         ['/seed']
         """
-        return Losses(by_severity(loss for loss in self._entries if loss.severity != "low"))
+        return Losses(by_severity(loss for loss in self if loss.severity != "low"))
 
     @property
     def summary(self) -> str:
@@ -95,7 +88,7 @@ class Losses(Sequence[Loss]):
         >>> Losses().summary
         'no losses'
         """
-        return summary(self._entries)
+        return summary(self)
 
     def grouped(self) -> list[LossGroup]:
         """The entries that differ only in list indexes of their paths, as one group each; the most severe first.
@@ -104,7 +97,7 @@ class Losses(Sequence[Loss]):
         >>> [(group.path, group.size) for group in report.grouped()]
         [('/tools/*/strict', 50000)]
         """
-        return grouped(self._entries)
+        return grouped(self)
 
     def explain(self, capability: str) -> str:
         """What a capability is, what happened to it here and why, and what to do instead.
@@ -127,7 +120,7 @@ class Losses(Sequence[Loss]):
         >>> Losses([Loss("/id", "item.id", "lost", "openai-chat items have no id")]).to_json()[0]["severity"]
         'low'
         """
-        return [loss._asdict() | {"severity": loss.severity} for loss in self._entries]
+        return [loss._asdict() | {"severity": loss.severity} for loss in self]
 
     def table(self, width: int | None = None, limit: int | None = 100) -> str:
         """The report for people: its summary, then a row for each group, the most severe first.
@@ -189,7 +182,7 @@ class StreamLosses:
         return Losses([*self._entries, *together])
 
 
-def with_reasons(losses: Losses, source: str, target: str, kind: str) -> Losses:
+def with_reasons(losses: Iterable[Loss], source: str, target: str, kind: str) -> Losses:
     """The report with a reason in every entry.
 
     `source` ("" for the canonical form) and `target` are protocol ids with their dialects, `kind` is that of the

@@ -55,7 +55,7 @@ class Result:
         if self._top is None:
             # Mostly it is one of the settings.
             settings = [*self._target.items()] if type(self._target) is dict else ()
-            self._top = {id(value): (name,) for name, value in reversed(settings) if type(value) is dict or type(value) is list}
+            self._top = {id(value): (name,) for name, value in reversed(settings) if type(value) in (dict, list)}
         above = self._top.get(id(node))
         if above is None:
             if self._paths is None:
