@@ -63,17 +63,21 @@ def locate(
     finder = Finder(root, target, writer, reader, source, goal, name, base) if searched else None
     if reader is not None and searched and reader.owed:
         reader.settle()
+    stands = reader.stands if reader is not None else {}
     found: list[Loss] = []
     for entry, nodes in groups.items():
+        node = nodes[0]
         if finder is None or entry[1] == "added":
             keys, _, detail, capability = entry
             for node in nodes:
                 path = keys if node is target else result.path(node, keys)
                 found.append(loss_of_added(path, goal, name, detail, capability))
-        elif len(nodes) > 1 or (reader is not None and id(nodes[0]) in reader.stands):
+        elif len(nodes) > 1 or (stands and id(node) in stands):
             found += finder.alike(nodes, *entry)
+        elif node is root and (setting := finder.setting(*entry)) is not None:
+            found.append(setting)
         else:
-            found += finder.loss(nodes[0], *entry)
+            found += finder.loss(node, *entry)
     if finder is None:
         losses = list(dict.fromkeys(found))
     else:
@@ -99,6 +103,16 @@ class Finder(Notes):
             loss_of_added(keys if node is target else self._added(node, keys), goal, name, detail, capability)
             for node in nodes
         ]
+
+    def setting(self, keys: Keys, fate: str, detail: str, capability: str | None) -> Loss | None:
+        """The loss of a setting that the document has for itself, as most are; None for any other."""
+        if len(keys) != 1 or fate != "lost" or detail or capability or keys[0] not in self._settings:
+            return None
+        key = keys[0]
+        if (self.name == "request" and type(self.root.get(key)) is dict) or (self._tells and key in self._moved):
+            return None
+        wire, named = self._settings[key]
+        return loss_at((*self.base, wire), named, fate, self.writer.refuses.get(key, "")) if wire in self.doc else None
 
     def loss(self, node: Node, keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
         if fate == "added":

@@ -274,7 +274,7 @@ class Notes(Naming):
         None where another leaf may have come from there too: what is lost of a word is not lost if the other arrived.
         """
         known, reader = id(node), self.reader
-        if reader is None or known in reader.below or known in reader.stands:
+        if reader is None or not reader.places or known in reader.below or known in reader.stands:
             return None
         if node is self.root:
             return self._told_of_root((known, *keys), reader.places)
