@@ -88,6 +88,8 @@ class Notes(Naming):
         self.source = source
         self.goal = goal
         self.doc: Any = writer.context.get("given", root) if reader is None else reader.doc
+        self._paths = Paths(self.doc)
+
     # Most losses are settings of the root: nothing below is walked for those.
 
     @once
@@ -155,10 +157,6 @@ class Notes(Naming):
     def _given_root(self) -> Any:
         """The canonical root before anything was made to fit the target."""
         return self.writer.context.get("given", self.root)
-
-    @once
-    def _paths(self) -> Paths:
-        return Paths(self.doc)
 
     @once
     def _target_paths(self) -> Paths:

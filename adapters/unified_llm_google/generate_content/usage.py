@@ -76,22 +76,21 @@ def read_usage(wire: Node, r: Reader) -> Node:
         usage[_OUTPUT] = outer
     if w:
         r.keep(usage, w)
-    for (group, key), name in _PLACES.items():
-        r.place(usage, (group, key) if key else (group,), (name,))
+    r.lay(usage, _PLACES)
     return r.made(usage, wire)
 
 
 _SPLITS = (("cacheTokensDetails", "cached_tokens_details"), ("toolUsePromptTokensDetails", "tool_tokens_details"))
-_PLACES = {
-    ("input_tokens", ""): "promptTokenCount",
-    ("output_tokens", ""): "candidatesTokenCount",
-    ("total_tokens", ""): "totalTokenCount",
-    (_INPUT, "cached_tokens"): "cachedContentTokenCount",
-    (_INPUT, "tool_tokens"): "toolUsePromptTokenCount",
-    (_INPUT, "cached_tokens_details"): "cacheTokensDetails",
-    (_INPUT, "tool_tokens_details"): "toolUsePromptTokensDetails",
-    (_OUTPUT, "reasoning_tokens"): "thoughtsTokenCount",
-}
+_PLACES = (
+    (("input_tokens",), ("promptTokenCount",)),
+    (("output_tokens",), ("candidatesTokenCount",)),
+    (("total_tokens",), ("totalTokenCount",)),
+    ((_INPUT, "cached_tokens"), ("cachedContentTokenCount",)),
+    ((_INPUT, "tool_tokens"), ("toolUsePromptTokenCount",)),
+    ((_INPUT, "cached_tokens_details"), ("cacheTokensDetails",)),
+    ((_INPUT, "tool_tokens_details"), ("toolUsePromptTokensDetails",)),
+    ((_OUTPUT, "reasoning_tokens"), ("thoughtsTokenCount",)),
+)
 
 
 def read_details(value: Any) -> Node | None:

@@ -25,7 +25,7 @@ from .errors import read_error_node, write_error_body
 from .finish import finish_word, read_finish
 from .messages import read_message_items
 from .tables import COMPLETION, RESPONSE
-from .usage import USAGE_NAMES, is_told, read_usage, write_usage
+from .usage import USAGE_PLACES, is_told, read_usage, write_usage
 
 __all__ = [
     "consume_status",
@@ -85,8 +85,7 @@ def read_response(w: Node, r: Reader) -> Node:
     read_head(w, node)
     if type(w.get("usage")) is dict:
         node["usage"] = read_usage(w.pop("usage"), r)
-        for hub, name in USAGE_NAMES:
-            r.place(node, ("usage", hub), ("usage", name))
+        r.lay(node, USAGE_PLACES)
     elif w.get("usage", 0) is None:
         node["usage"] = w.pop("usage")
     return node

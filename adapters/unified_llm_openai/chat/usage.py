@@ -17,7 +17,7 @@ from unified_llm.engine.pairs.writing import Writer
 from .controls import set_at
 from .tables import CACHED_SPELLINGS, INPUT_DETAILS, OUTPUT_DETAILS
 
-__all__ = ["USAGE_NAMES", "is_told", "read_usage", "write_usage"]
+__all__ = ["USAGE_PLACES", "is_told", "read_usage", "write_usage"]
 
 Node = dict[str, Any]
 
@@ -28,7 +28,10 @@ _DETAILS = (
 )
 
 
-USAGE_NAMES = (*((hub, name) for name, hub in _SUMS), *((hub, name) for name, hub, _ in _DETAILS))
+_NAMES = (*((hub, name) for name, hub in _SUMS), *((hub, name) for name, hub, _ in _DETAILS))
+_PLACES = tuple(((hub,), (name,)) for hub, name in _NAMES)
+USAGE_PLACES = tuple((("usage", hub), ("usage", name)) for hub, name in _NAMES)
+"""Where the counts of an answer are, below the answer."""
 
 
 def _is_count(value: Any) -> bool:
@@ -62,8 +65,7 @@ def read_usage(wire: Node, r: Reader) -> Node:
     if reasoning and _sum(usage) is not None and total == _sum(usage, reasoning):
         usage["output_tokens"] += reasoning
         r.form(usage, "reasoning", "apart")
-    for hub, name in USAGE_NAMES:
-        r.place(usage, (hub,), (name,))
+    r.lay(usage, _PLACES)
     if spelled is not None:
         r.place(usage, ("input_tokens_details",), (spelled,))
         r.place(usage, ("input_tokens_details", "cached_tokens"), (spelled,))

@@ -251,7 +251,7 @@ def complete_response(wire: Node, w: Writer, node: Node | None) -> Node:
     for key, value in (_STRICT if strict else _DEFAULTS if w.exchange is None else _ECHOED).items():
         if key in wire and not (strict and wire[key] is None and key in _NOT_NULL):
             continue
-        wire[key] = detached(value) if type(value) in (list, dict) else value
+        wire[key] = value if type(value) not in (list, dict) else detached(value) if value else value.copy()
         if value is not None and w.exchange is None:
             w.added(wire, key, "required; the target's default was written")
     wire.setdefault("incomplete_details", None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from collections.abc import Mapping as MappingABC
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...foundation.errors import InvalidBody
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Reader"]
 
 Node = dict[str, Any]
+Places = tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...]
 _JSON = {list: "list", str: "string", bool: "boolean", int: "number", float: "number", type(None): "null"}
 
 
@@ -326,6 +328,14 @@ class Reader:
             self.placed.append((node, keys))
         self.places[id(node), *keys] = wire
 
+    def lay(self, node: Node, places: Places) -> None:
+        """Say of many leaves where they came from, as `place` does of one. What is said of one of them later stands."""
+        if self.number is None:
+            self.owed.append(partial(_lay, node, places))
+        else:
+            for keys, wire in places:
+                self.place(node, keys, wire)
+
     def here(self, *keys: Any) -> tuple[Any, ...]:
         """The path of what stands at `keys` of the document being read; in a stream, of the event being read."""
         if self.number is None:
@@ -367,3 +377,9 @@ class Reader:
             return self.made(node, within[0], within[1])
         self.trace.append((node, wire))
         return node
+
+
+def _lay(node: Node, places: Places, reader: Reader) -> None:
+    here = id(node)
+    for keys, wire in places:
+        reader.places.setdefault((here, *keys), wire)
