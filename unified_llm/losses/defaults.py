@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..foundation.generated_ids import is_made
 from . import Loss, Losses
+from .report import reasoned
 
 if TYPE_CHECKING:
     from ..engine.adapter import Adapter
@@ -108,23 +109,22 @@ class Weighing(NamedTuple):
 
 
 def significant(losses: Iterable[Loss], here: Weighing, document: Any, stream: bool = False) -> Losses:
-    """The report without the values that carry no information.
+    """The report without the values that carry no information, and with a reason in every entry.
 
     `document` is the source's. Of a stream it is the events by their numbers, as far as they are known.
     """
-    if here.kind not in ("request", "response"):
-        return Losses(losses)
     weigher: _Weigher | None = None
+    weighs, source, target, kind = here.kind in ("request", "response"), here.source, here.target, here.kind
     found: list[Loss] = []
     for loss in losses:
-        if loss[2] == "lost" and loss[4] == "source":
+        if weighs and loss[2] == "lost" and loss[4] == "source":
             if weigher is None:
                 weigher = _Weigher(here, document, stream)
             weighed = weigher.weigh(loss)
-            if weighed is not None:
-                found.append(weighed)
-        else:
-            found.append(loss)
+            if weighed is None:
+                continue
+            loss = weighed
+        found.append(loss if loss[3] else reasoned(loss, source, target, kind))
     return Losses(found)
 
 

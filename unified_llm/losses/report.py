@@ -18,7 +18,7 @@ from .loss import Loss
 from .reasons import reason_of
 from .severity import by_severity
 
-__all__ = ["Losses", "StreamLosses", "with_reasons"]
+__all__ = ["Losses", "StreamLosses", "reasoned", "with_reasons"]
 
 ALIKE = 1_000
 
@@ -191,10 +191,10 @@ def with_reasons(losses: Iterable[Loss], source: str, target: str, kind: str) ->
     >>> with_reasons(Losses([Loss("/seed", "sampling.seed", "lost")]), "a", "b", "request")[0].detail
     'b has no seed'
     """
-    return Losses([loss if loss[3] else _reasoned(loss, source, target, kind) for loss in losses])
+    return Losses([loss if loss[3] else reasoned(loss, source, target, kind) for loss in losses])
 
 
 @lru_cache(maxsize=8192)
-def _reasoned(loss: Loss, source: str, target: str, kind: str) -> Loss:
-    # Kept, since the losses of a conversation come again with each request.
+def reasoned(loss: Loss, source: str, target: str, kind: str) -> Loss:
+    """An entry without a reason, with that of its kind. It is kept: the losses of a conversation come again."""
     return loss._replace(detail=reason_of(loss.path, loss.capability, loss.fate, source, target, kind))

@@ -24,7 +24,6 @@ from ..foundation.usage_errors import MissingExtra
 from ..losses import Levels, Losses, check_levels, enforce
 from ..losses.defaults import Weighing, significant
 from ..losses.locator import locate
-from ..losses.report import with_reasons
 from ..provenance.answer_envelope import parked
 from ..provenance.vault import Vault
 from .keywords import ConvertKeywords, spelled_out
@@ -160,7 +159,6 @@ def convert(
         losses = locate(node, value, writer, reader, origin, goal, read_kind.node)
         if losses:
             losses = significant(losses, Weighing(source, target, read_kind.node, exchange, node, origin), doc)
-            losses = with_reasons(losses, source, target, read_kind.node)
     except FAULTS as error:
         refuse_conversion((), doc, error)
     if notes:
@@ -350,7 +348,6 @@ def write(
         if losses:
             given = writer.context.get("given", node)
             losses = significant(losses, Weighing("", protocol, declared.node, exchange, node), given)
-            losses = with_reasons(losses, "", protocol, declared.node)
         record = recording("", protocol, node, value, writer) if declared.node == "request" else None
     except FAULTS as error:
         refuse_document(declared.node, load(obj), error)

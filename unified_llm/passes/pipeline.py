@@ -137,14 +137,14 @@ def _prepare_request(
     if writer.vault is not None:
         writer.context["thread"] = thread_of(node)
     items = node.get("input")
-    if type(items) is list:
+    if type(items) is list and (reader is None or reader.signed or reader.stuffed or writer.vault is not None):
         conversation(node, reader, writer)
     if not (meets or (crossing and to_provider)):
         return
     flatten, keep_restrictions, mend, fit = _passes()
     # Nothing in the conversation declares a tool, or names what a provider keeps.
     simple = reader is not None and reader.plain and writer.vault is None
-    if crossing and to_provider:
+    if crossing and to_provider and not (simple and _ASKING.isdisjoint(node)):
         special = _is_special(node.get("tools"))
         if special or not simple:
             _replace(flatten(node, writer, kind, simple), reader, writer)
@@ -169,6 +169,10 @@ def _prepare_request(
             writer.plain = plain
     if meets and (writer.plain is None or writer.plain.names or not _FITTED.isdisjoint(node)):
         _replace(fit(node, writer, goal, source if crossing else None), reader, writer)
+
+
+# What a request may hold beside its conversation that is declared, or names what a provider keeps.
+_ASKING = NAMING | {"tools"}
 
 
 def _is_special(tools: Any) -> bool:

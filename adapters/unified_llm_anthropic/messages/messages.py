@@ -149,7 +149,7 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
     if type(items) is str:
         return [{"role": "user", "content": items}]
     items = items or []
-    if w.facing == "provider" and not own_born(w):
+    if not w.plain and w.facing == "provider" and not own_born(w):
         items = _paired(items, w)
     out: list[Any] = []
     start, arguments = 0, arguments_of(items)
@@ -324,7 +324,7 @@ _UNPAIRED = "the API takes a call of its own tools with its result or not at all
 
 def _paired(items: list[Node], w: Writer) -> list[Node]:
     """Without the hosted calls whose results the API would not take back, and without those results."""
-    if w.plain or _PAIRED.isdisjoint([item.get("type") for item in items]):
+    if _PAIRED.isdisjoint([item.get("type") for item in items]):
         return items
     others = [item for item in items if "extra" not in item or not w.form(item, "home")]
     if not any(item.get("type") in _HOSTED or _is_result(item, w) for item in others):

@@ -72,8 +72,10 @@ def write_request(c: Node, w: Writer) -> Node:
     wire = _write_prompt(c, w)
     _write_limit(c, wire, w)
     if not own_born(w):
-        _settle_sampling(c, wire, model_of(w))
-        _settle_stop(c, wire, w)
+        if not c.keys().isdisjoint(_SAMPLING):
+            _settle_sampling(c, wire, model_of(w))
+        if c.get("stop"):
+            _settle_stop(c, wire, w)
     for index, _ in enumerate(c.pop("include", None) or ()):
         w.report(w.doc, ("include", index), "lost")
     settled = {key: c.pop(key) for key in tuple(c) if type(c[key]) is Fated}
@@ -100,13 +102,14 @@ def write_count_request(c: Node, w: Writer) -> Node:
 
 def _write_prompt(c: Node, w: Writer) -> Node:
     """Tools, system text, messages, in the order of the cache."""
-    own_born(w)
+    own = own_born(w)
     wire: Node = {}
-    only_allowed(c, w)
-    write_tools(c, wire, w)
+    if "tools" in c:
+        only_allowed(c, w)
+        write_tools(c, wire, w)
     items = _write_system(c, wire, w)
     wire["messages"] = write_messages(items, w)
-    if not own_born(w):
+    if not own:
         if wire.get("tools") == []:
             del wire["tools"]
         if c.get("container") is not None and w.facing == "provider":
@@ -212,9 +215,7 @@ def _settle_sampling(c: Node, wire: Node, model: ModelProfile) -> None:
 
 
 def _settle_stop(c: Node, wire: Node, w: Writer) -> None:
-    stop = c.get("stop")
-    if not stop:
-        return
+    stop = c["stop"]
     blank = [type(text) is str and not text.strip() for text in stop] if type(stop) is list else []
     if not any(blank):
         return
@@ -231,10 +232,11 @@ _BLANK = "blank texts are refused"
 
 
 def _write_headers(c: Node, wire: Node, w: Writer) -> None:
-    extra = c.get("extra") or {}
-    headers: Node = dict((extra.get(w.protocol) or {}).get("headers") or {})
+    extra = c.get("extra")
+    headers: Node = dict((extra.get(w.protocol) or {}).get("headers") or {}) if extra else {}
     if "anthropic-version" not in headers:
-        legacy = not wire.keys().isdisjoint(_SAMPLING) or _has_legacy_blocks(w.context.get("unusual", ()))
+        unusual = w.context.get("unusual")
+        legacy = not wire.keys().isdisjoint(_SAMPLING) or (unusual is not None and _has_legacy_blocks(unusual))
         headers["anthropic-version"] = LEGACY_VERSION if legacy else API_VERSION
     if not own_born(w):
         flags = [] if BETAS.keys().isdisjoint(wire) else [flag for key, flag in BETAS.items() if key in wire]
@@ -245,7 +247,7 @@ def _write_headers(c: Node, wire: Node, w: Writer) -> None:
             flags += [BETAS[edit["type"]]] if edit.get("type") in BETAS else []
         if flags:
             headers["anthropic-beta"] = ",".join(dict.fromkeys(flags))
-    w.http.update(method="POST", path="v1/messages", headers=headers)
+    w.http |= {"method": "POST", "path": "v1/messages", "headers": headers}
 
 
 def _has_legacy_blocks(messages: Iterable[Any]) -> bool:

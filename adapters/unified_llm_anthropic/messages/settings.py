@@ -44,13 +44,16 @@ def read_settings(w: Node, c: Node, r: Reader) -> None:
 
 def write_settings(c: Node, wire: Node, w: Writer) -> None:
     """Write the settings of a request into `wire`, and report those that the protocol lacks."""
-    _write_tool_choice(c, wire, w)
+    if "tool_choice" in c or "parallel_tool_calls" in c:
+        _write_tool_choice(c, wire, w)
     if type(c.get("reasoning")) is dict:
         write_thinking(c, wire, w)
     if type(c.get("text")) is dict and "format" in c["text"]:
         _write_format(c, wire, w)
-    _write_user(c, wire, w)
-    _write_tier(c, wire)
+    if "safety_identifier" in c or "user" in c:
+        _write_user(c, wire, w)
+    if "service_tier" in c:
+        _write_tier(c, wire)
     listed = c.get("context_management")
     if type(listed) is list and all(type(edit) is dict for edit in listed):
         wire["context_management"] = {"edits": w.nodes(edits, c.pop("context_management"))}

@@ -69,8 +69,10 @@ def write_request(c: Node, w: Writer) -> Node:
     contents = write_contents(history, w)
     if system is not None:
         wire[_SYSTEM_KEY] = system
-    leave_apart(c, w)
-    limit_stops(c, w)
+    if "tools" in c:
+        leave_apart(c, w)
+    if "stop" in c:
+        limit_stops(c, w)
     if type(c.get("tools")) is list:
         nodes = c.pop("tools")
         written = write_tools(nodes, w)
@@ -90,6 +92,8 @@ def write_request(c: Node, w: Writer) -> Node:
     _sign_foreign_calls(contents, w)
     write_route(c, wire, w)
     wire["contents"] = contents
+    if "extra" not in c:
+        return wire
     if lone := w.form(c, "lone"):
         unbracketed(wire, lone)
     spelled = w.form(c, "snake")

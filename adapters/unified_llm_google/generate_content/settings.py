@@ -127,14 +127,22 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
     for name, hub, types in _CONFIG:
         if hub in c and type(c[hub]) in types:
             config[name] = c.pop(hub)
-    _write_logprobs(c, config, w)
-    write_formats(c, config, w)
-    _write_modalities(c, config)
-    _write_format(c, config, w)
-    write_thinking(c, config, w)
-    _write_speech(c, config, w)
-    _write_image(c, config)
-    if config or w.form(c, "config") == "empty":
+    marked = "extra" in c
+    if marked or "include" in c or "logprobs" in config:
+        _write_logprobs(c, config, w)
+    if marked:
+        write_formats(c, config, w)
+    if "modalities" in c:
+        _write_modalities(c, config)
+    if "text" in c:
+        _write_format(c, config, w)
+    if marked or "reasoning" in c:
+        write_thinking(c, config, w)
+    if "audio" in c:
+        _write_speech(c, config, w)
+    if "image" in c:
+        _write_image(c, config)
+    if config or (marked and w.form(c, "config") == "empty"):
         wire[_CONFIG_KEY] = config
     if "safety_settings" in c:
         _write_safety(c, wire, w)

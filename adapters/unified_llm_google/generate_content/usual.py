@@ -215,6 +215,8 @@ def usual_of(history: Iterable[Node], w: Writer) -> tuple[Container[str], Iterat
     Arguments that are no object are None.
     """
     texts = [item["arguments"] for item in history if "arguments" in item]
+    if not texts:
+        return (), iter(())
     ids = w.plain.calls if w.plain else [item.get("call_id") for item in history if "arguments" in item]
     return made_among(ids), iter(load_objects(texts))
 

@@ -60,11 +60,11 @@ def _keep_nothing(wire: Node, w: Writer) -> None:
 
     Not for what lives on the server anyway: a run in the background, an agent, a conversation that is gone on with.
     """
-    kept = w.source is None or w.source in KEEPING
-    if not kept and not any(wire.get(key) for key in ("background", "agent", "previous_interaction_id")):
-        if "store" not in wire:
-            wire["store"] = False
-            w.added(wire, "store", "written because the target's default differs")
+    if w.source is None or w.source in KEEPING or "store" in wire:
+        return
+    if not (wire.get("background") or wire.get("agent") or wire.get("previous_interaction_id")):
+        wire["store"] = False
+        w.added(wire, "store", "written because the target's default differs")
 
 
 def _choose(c: Node, w: Writer) -> None:

@@ -51,12 +51,17 @@ def write_settings(c: Node, wire: Node, w: Writer, table: Table) -> None:
         wire["tools"] = c.pop("tools")
     if "safety_settings" in c:
         _write_safety(c, wire)
-    write_format(c, wire, w)
+    if not _SHAPING.isdisjoint(c):
+        write_format(c, wire, w)
     if not c.get("agent") or w.source == w.protocol:  # An agent brings its own settings and refuses others.
         _write_generation(c, wire, w)
     if "metadata" in c and "labels" not in c:
         _write_labels(c, wire, w)
     table.write(c, wire, w, w.doc)
+
+
+# What is said of the form of an answer; `extra`, how it was said.
+_SHAPING = frozenset(("text", "image", "audio", "modalities", "extra"))
 
 
 # ---- generation_config ----------------------------------------------------------------------------------------------
@@ -124,9 +129,10 @@ def _write_generation(c: Node, wire: Node, w: Writer) -> None:
     if type(c.get("reasoning")) is dict:
         _write_reasoning(c, config, w)
     GENERATION.write(c, config, w, w.doc)
-    for key in OLD:
-        if key in c and w.form(c, key):
-            config[key] = c.pop(key)
+    if "extra" in c:
+        for key in OLD:
+            if key in c and w.form(c, key):
+                config[key] = c.pop(key)
     if "tool_choice" in c:
         if _has_functions(w.doc) or w.form(c, "tool_choice") == "bare":
             write_choice(c, config)
@@ -135,10 +141,10 @@ def _write_generation(c: Node, wire: Node, w: Writer) -> None:
     audio = own(c, "audio")
     if audio is not None:
         _write_speech(c, audio, config, w)
-    if w.form(c, "image") == "config" and type(c.get("image")) is dict:
+    if "image" in c and w.form(c, "image") == "config" and type(c["image"]) is dict:
         image = take(c, "image")
         config["image_config"] = {key: image.pop(hub) for key, hub in IMAGE[:2] if hub in image}
-    if config or w.form(c, "generation_config") == "empty":
+    if config or ("extra" in c and w.form(c, "generation_config") == "empty"):
         wire["generation_config"] = config
 
 

@@ -191,7 +191,7 @@ def write_steps(items: list[Node], w: Writer, bare: bool = False) -> list[Any]:
     """The steps of a list of items. Contents that came outside any step stay so if all did, or with `bare`."""
     out: list[Any] = []
     values = arguments_of(items, exact=True)
-    bare = bare or all(w.form(item, "in") == "bare" for item in items)
+    bare = bare or not [1 for item in items if "extra" not in item or w.form(item, "in") != "bare"]
     foreign = w.source is not None and w.source != w.protocol
     asked = foreign or w.context.get("repaired", False)
     unsigned = asked and w.facing == "provider" and w.dialect.get("placeholder", True)
