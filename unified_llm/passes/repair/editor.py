@@ -71,7 +71,19 @@ def has_asked(items: list[Node]) -> bool:
 class Mending:
     """The items of one request while they are repaired."""
 
-    __slots__ = ("_asked", "_copies", "_made", "_made_ids", "_places", "changed", "items", "request", "rules", "writer")
+    __slots__ = (
+        "_asked",
+        "_copies",
+        "_made",
+        "_made_ids",
+        "_places",
+        "changed",
+        "items",
+        "pairs",
+        "request",
+        "rules",
+        "writer",
+    )
 
     def __init__(self, request: Node, rules: Rules, writer: Writer) -> None:
         self.request: Node = request
@@ -79,6 +91,8 @@ class Mending:
         self.writer: Writer = writer
         self.items: list[Node] = request["input"]
         self.changed: bool = False
+        # What was found out of calls and results (`tool_calls.py`), until an item changes.
+        self.pairs: Any = None
         self._asked: bool | None = None
         # The copy of each item that was changed, by the identity of the item and by its own.
         self._copies: dict[int, Node] = {}
@@ -100,11 +114,12 @@ class Mending:
     def put(self, items: list[Node]) -> None:
         """Other items from here on."""
         self.items = items
-        self._places = None
+        self.pairs = self._places = None
         self.changed = True
 
     def own(self, item: Node, keys: Any = (), **changes: Any) -> Node:
         """The item with `changes` and without `keys`: a copy of the caller's, put in its place."""
+        self.pairs = None
         copy = self._copies.get(id(item))
         if copy is None:
             copy = self._copies[id(item)] = item.copy()

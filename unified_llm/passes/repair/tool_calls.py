@@ -44,12 +44,12 @@ class Pairs:
         self._waiting: dict[str, list[deque[Node]]] = {}
         step, before = 0, False
         for item in items:
-            model = is_model(item)
+            model, kind = is_model(item), item.get("type")
             step += model and not before
             before = model
-            if is_call(item, kinds):
+            if kind in kinds and is_call(item, kinds):
                 self._wait(item, step)
-            elif item.get("type") in results and not _is_by_name(item, rules):
+            elif kind in results and not _is_by_name(item, rules):
                 self._answer(item)
         strays, self.strays = self.strays, []
         for stray in strays:  # some stand before their call
@@ -95,19 +95,31 @@ def _is_by_name(result: Node, rules: Rules) -> bool:
 
 def mend_pairs(m: Mending) -> None:
     """All demands on calls and results."""
+    pairs = _pairs(m)
+    if not pairs.calls and not pairs.strays:
+        _fit_ids(m, pairs)  # of hosted calls
+        return
     _give_ids(m)
     if m.rules.paired:
         _leave_out_strays(m)
         _leave_out_copies(m)
-        _regroup(m, Pairs(m.items, m.rules))
+        _regroup(m, _pairs(m))
         if _answer_open_calls(m):
-            _regroup(m, Pairs(m.items, m.rules))
-    pairs = Pairs(m.items, m.rules)
+            _regroup(m, _pairs(m))
+    pairs = _pairs(m)
     if m.rules.named:
         _name(m, pairs)
     _fit_ids(m, pairs)
     if m.rules.one_turn:
-        _join(m, Pairs(m.items, m.rules))
+        _join(m, _pairs(m))
+
+
+def _pairs(m: Mending) -> Pairs:
+    """The calls and results as they are now."""
+    if m.pairs is None:
+        m.pairs = Pairs(m.items, m.rules)
+    found: Pairs = m.pairs
+    return found
 
 
 def _give_ids(m: Mending) -> None:
@@ -172,7 +184,7 @@ def _hashed(value: Any) -> Any:
 
 
 def _leave_out_strays(m: Mending) -> None:
-    pairs = Pairs(m.items, m.rules)
+    pairs = _pairs(m)
     if not pairs.strays:
         return
     elsewhere = m.rules.elsewhere
@@ -193,7 +205,7 @@ def _leave_out_strays(m: Mending) -> None:
 
 def _leave_out_copies(m: Mending) -> None:
     """A call that stands twice in a step and got one result was one call."""
-    pairs = Pairs(m.items, m.rules)
+    pairs = _pairs(m)
     same: dict[Any, int] = {}
     for call in pairs.calls:
         said = _call_as_said(call, pairs)
@@ -215,7 +227,7 @@ def _call_as_said(call: Node, pairs: Pairs) -> Any:
 
 def _answer_open_calls(m: Mending) -> bool:
     """Results for the calls that will get none any more; whether there were any."""
-    pairs = Pairs(m.items, m.rules)
+    pairs = _pairs(m)
     places = {id(item): place for place, item in enumerate(m.items)}
     stop = max((place for place, item in enumerate(m.items) if not is_model(item)), default=-1)
     gone: set[int] = set()
