@@ -144,7 +144,7 @@ def _prepare_request(
     flatten, keep_restrictions, mend, fit = _passes()
     # Nothing in the conversation declares a tool, or names what a provider keeps.
     simple = reader is not None and reader.plain and writer.vault is None
-    if crossing and to_provider and not (simple and _ASKING.isdisjoint(node)):
+    if crossing and to_provider and not (simple and _asks_nothing(node)):
         special = _is_special(node.get("tools"))
         if special or not simple:
             _replace(flatten(node, writer, kind, simple), reader, writer)
@@ -167,12 +167,16 @@ def _prepare_request(
             _follow(writer.context.get("replaced", ()), reader)
         else:
             writer.plain = plain
-    if meets and (writer.plain is None or writer.plain.names or not _FITTED.isdisjoint(node)):
+    if meets and (writer.plain is None or writer.plain.names or node.get("tools") or node.get("text")):
         _replace(fit(node, writer, goal, source if crossing else None), reader, writer)
 
 
 # What a request may hold beside its conversation that is declared, or names what a provider keeps.
 _ASKING = NAMING | {"tools"}
+
+
+def _asks_nothing(node: dict[str, Any]) -> bool:
+    return _ASKING.isdisjoint(node) or not [1 for key in _ASKING if node.get(key)]
 
 
 def _is_special(tools: Any) -> bool:
@@ -182,10 +186,6 @@ def _is_special(tools: Any) -> bool:
             if tool.get("type") != "function":
                 return True
     return False
-
-
-# Settings that may have to fit what a target accepts of schemas and names.
-_FITTED = frozenset(("tools", "text"))
 
 
 @cache

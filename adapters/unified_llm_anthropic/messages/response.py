@@ -194,10 +194,13 @@ def write_head(c: Node, content: list[Any], output: list[Node], w: Writer) -> No
         head["model"] = alias
     if "id" in head:
         wire["id"] = head.pop("id")
-    kept = ((c.get("extra") or {}).get(w.protocol) or {}).get("rest") or {}
-    for key, value in (("type", "message"), ("role", "assistant")):
-        if w.form(c, key) != "absent" and key not in kept:
-            wire[key] = value
+    if c.get("extra"):
+        kept = (c["extra"].get(w.protocol) or {}).get("rest") or {}
+        for key, value in (("type", "message"), ("role", "assistant")):
+            if w.form(c, key) != "absent" and key not in kept:
+                wire[key] = value
+    else:
+        wire["type"], wire["role"] = "message", "assistant"
     wire.update(head)
     wire["content"] = content
     write_finish(c, wire, output, w)
@@ -276,17 +279,6 @@ def finish_of(c: Node, output: list[Node]) -> Node:
     """The finish of a response: as given, else from status and output."""
     said = c.get("finish")
     reason = said.get("reason") if type(said) is dict else None
-    done = {item.get("call_id") for item in output if str(item.get("type")).endswith("_output")}
-    calls = any(
-        (item.get("type") in _CLIENT_CALLS or (item.get("type") == "shell_call" and item.get("executor") != "provider"))
-        and item.get("call_id") not in done
-        for item in output
-    )
-    refused = any(
-        type(part) is dict and part.get("type") == "refusal"
-        for item in output
-        for part in (item["content"] if type(item.get("content")) is list else ())
-    )
     if reason is None:
         details = c.get("incomplete_details")
         why = details.get("reason") if type(details) is dict else None
@@ -295,8 +287,29 @@ def finish_of(c: Node, output: list[Node]) -> Node:
             reason = _STATUS_REASONS.get(str(why), "length")
     if reason in ("stop", "tool_calls"):
         # A call never looks like a plain stop, nor a plain stop like a call.
-        reason = "tool_calls" if calls else "refusal" if refused else "stop"
+        reason = "tool_calls" if _calls(output) else "refusal" if _refuses(output) else "stop"
     return {**(said if type(said) is dict else {}), "reason": reason}
+
+
+def _calls(output: list[Node]) -> bool:
+    """Whether calls wait for the client."""
+    done = {item.get("call_id") for item in output if str(item.get("type")).endswith("_output")}
+    for item in output:
+        kind = item.get("type")
+        if kind in _CLIENT_CALLS or (kind == "shell_call" and item.get("executor") != "provider"):
+            if item.get("call_id") not in done:
+                return True
+    return False
+
+
+def _refuses(output: list[Node]) -> bool:
+    """Whether the model refuses in words."""
+    for item in output:
+        content = item.get("content")
+        for part in content if type(content) is list else ():
+            if type(part) is dict and part.get("type") == "refusal":
+                return True
+    return False
 
 
 def write_finish(c: Node, wire: Node, output: list[Node], w: Writer) -> None:
@@ -306,12 +319,13 @@ def write_finish(c: Node, wire: Node, output: list[Node], w: Writer) -> None:
     c.pop("finish", None)
     wire["stop_reason"] = None
     wire["stop_sequence"] = None
-    if w.form(c, "stop_reason") == "absent":
-        del wire["stop_reason"]
-    if w.form(c, "stop_sequence") == "absent":
-        del wire["stop_sequence"]
-    if w.form(c, "stop_details") == "null":
-        wire["stop_details"] = None
+    if "extra" in c:
+        if w.form(c, "stop_reason") == "absent":
+            del wire["stop_reason"]
+        if w.form(c, "stop_sequence") == "absent":
+            del wire["stop_sequence"]
+        if w.form(c, "stop_details") == "null":
+            wire["stop_details"] = None
     if said is None:
         return
     unsaid = c.get("status") == "incomplete" and not c.get("incomplete_details")

@@ -14,10 +14,13 @@ from unified_llm.engine.pairs.writing import Writer
 from ..demands import fit_values, leave_out, refused, withhold
 from .tables import REQUEST
 
-__all__ = ["fit", "give_back", "give_voice", "home_of", "leave_out_choices", "read_own_names"]
+__all__ = ["CHOICES", "fit", "give_back", "give_voice", "home_of", "leave_out_choices", "read_own_names"]
 
 Node = dict[str, Any]
 Keys = tuple[Any, ...]
+
+CHOICES = ("tool_choice", "function_call", "parallel_tool_calls")
+"""Settings of tools."""
 
 _VOICE = "alloy"
 _VOICE_KEYS = frozenset(("voice", "format"))
@@ -96,7 +99,7 @@ def leave_out_choices(wire: Node, w: Writer) -> None:
     """Settings of tools are refused without tools, or where none could be sent."""
     if wire.get("tools") or wire.get("functions"):
         return
-    for key in ("tool_choice", "function_call", "parallel_tool_calls"):
+    for key in CHOICES:
         if wire.get(key) != "none" and wire.pop(key, None) is not None:
             w.report(w.doc, home_of(key, w), "lost", "refused where no tools are declared")
 

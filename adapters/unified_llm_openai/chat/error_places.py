@@ -47,8 +47,8 @@ def marked_places(error: Node, w: Writer) -> dict[str, str]:
 
 def failed(w: Node, r: Reader) -> bool:
     """Whether an answer is an error, in the server's own form."""
-    codes = (_at(w, path.split(".")) for path in r.dialect.get("error_code", ()))
-    return any(code not in _FINE for code in codes)
+    places = r.dialect.get("error_code")
+    return bool(places) and any(_at(w, path.split(".")) not in _FINE for path in places)
 
 
 def _at(node: Any, keys: list[str]) -> Any:

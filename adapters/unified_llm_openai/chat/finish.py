@@ -41,14 +41,22 @@ def finish_of(word: str, calls: bool, refusal: bool = False, own: Words = _NO_WO
 
 def refused(items: list[Node]) -> bool:
     """Whether a message refuses."""
-    contents = (item.get("content") for item in items if item.get("type") == "message")
-    return any(part.get("type") == "refusal" for content in contents if type(content) is list for part in content)
+    for item in items:
+        if item.get("type") == "message":
+            content = item.get("content")
+            for part in content if type(content) is list else ():
+                if part.get("type") == "refusal":
+                    return True
+    return False
 
 
 def has_open_calls(items: list[Node]) -> bool:
     """Whether calls wait for the client: calls of its functions without an answer."""
     answered = {item.get("call_id") for item in items if str(item.get("type")).endswith("_call_output")}
-    return any(item.get("type") in CLIENT_CALLS and item.get("call_id") not in answered for item in items)
+    for item in items:
+        if item.get("type") in CLIENT_CALLS and item.get("call_id") not in answered:
+            return True
+    return False
 
 
 def read_finish(rest: Node, items: list[Node], r: Reader) -> Node | None:
@@ -60,7 +68,7 @@ def read_finish(rest: Node, items: list[Node], r: Reader) -> Node | None:
             rest.pop("finish_reason", None)
         return None
     del rest["finish_reason"]
-    calls = any(item["type"] in CLIENT_CALLS for item in items)
+    calls = bool([1 for item in items if item["type"] in CLIENT_CALLS])
     reason, odd = finish_of(word, calls, refused(items), r.dialect.get("finish", _NO_WORDS))
     finish: Node = {"reason": reason}
     if odd:

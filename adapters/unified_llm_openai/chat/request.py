@@ -19,7 +19,7 @@ from unified_llm.engine.shared.text_wrappers import FAILURE, as_failure, failure
 from unified_llm.foundation.errors import InvalidBody
 
 from .content import takeable, takes_names, user_parts
-from .demands import fit, give_back, give_voice, leave_out_choices, read_own_names
+from .demands import CHOICES, fit, give_back, give_voice, leave_out_choices, read_own_names
 from .messages import is_call, read_message_items, write_assistant
 from .settings import read_settings, write_settings
 from .tables import NEVER_NULL, REFUSES, REQUEST
@@ -39,6 +39,7 @@ _OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output"))
 # What is left of thoughts that no call or text went with, where thoughts are not sent.
 _NOTHING = {"role": "assistant", "content": None}
 _TEXTS = frozenset(("input_text", "output_text", "text"))
+_CHOICES = frozenset(CHOICES)
 
 
 def read_request(w: Node, r: Reader) -> Node:
@@ -70,13 +71,16 @@ def write_request(c: Node, w: Writer) -> Node:
     if w.dialect:
         fit(wire, c, w)
     if is_foreign(w):
-        for key in NEVER_NULL & wire.keys():
-            if wire[key] is None:
-                del wire[key]
-        leave_out_choices(wire, w)
-        give_voice(wire, w)
+        if None in wire.values():
+            for key in NEVER_NULL & wire.keys():
+                if wire[key] is None:
+                    del wire[key]
+        if not _CHOICES.isdisjoint(wire):
+            leave_out_choices(wire, w)
+        if "audio" in wire or "modalities" in wire:
+            give_voice(wire, w)
     wire["messages"] = written
-    w.http.update(method="POST", path="chat/completions")
+    w.http["method"], w.http["path"] = "POST", "chat/completions"
     return wire
 
 

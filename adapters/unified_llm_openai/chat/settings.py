@@ -47,15 +47,16 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
     """Write the settings of a request into `wire`, in the spelling of the target's dialect."""
     if "max_output_tokens" in c:
         wire[_limit(c, w)] = c.pop("max_output_tokens")
-    if w.form(c, "stop") and type(c.get("stop")) is list and len(c["stop"]) == 1:
+    if type(c.get("stop")) is list and len(c["stop"]) == 1 and w.form(c, "stop"):
         wire["stop"] = c.pop("stop")[0]
     if type(c.get("tools")) is list:
         _write_tools(c, wire, w)
     elif "tools" in c:
         wire["tools"] = c.pop("tools")
-    for key in ("tools", "functions"):
-        if w.form(c, key):
-            wire.setdefault(key, [])
+    if "extra" in c:
+        for key in ("tools", "functions"):
+            if w.form(c, key):
+                wire.setdefault(key, [])
     if "tool_choice" in c:
         _write_tool_choice(c, wire, w)
     if "prompt_cache_options" in c:
@@ -69,7 +70,7 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
         fit_identifier(c, w)
     if "reasoning" in c or "extra" in c:
         write_controls(c, wire, w)
-    if "include" in c or w.form(c, "logprobs"):
+    if "include" in c or ("extra" in c and w.form(c, "logprobs")):
         _write_logprobs(c, wire, w)
 
 

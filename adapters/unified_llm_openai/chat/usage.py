@@ -34,8 +34,7 @@ USAGE_PLACES = tuple((("usage", hub), ("usage", name)) for hub, name in _NAMES)
 """Where the counts of an answer are, below the answer."""
 
 
-def _is_count(value: Any) -> bool:
-    return type(value) is int or value is None
+_COUNTS = frozenset((int, type(None)))
 
 
 def read_usage(wire: Node, r: Reader) -> Node:
@@ -43,23 +42,28 @@ def read_usage(wire: Node, r: Reader) -> Node:
     w = wire.copy()
     usage: Node = {}
     for name, hub in _SUMS:
-        if name in w and _is_count(w[name]):
+        if name in w and type(w[name]) in _COUNTS:
             usage[hub] = w.pop(name)
     for name, hub, keys in _DETAILS:
         if name in w and w[name] is None:
             usage[hub] = w.pop(name)
         elif type(w.get(name)) is dict:
-            own = take(w, name)
-            usage[hub] = {key: own.pop(key) for key in keys if key in own and _is_count(own[key])}
+            inner = w[name]
+            usage[hub] = known = {key: inner[key] for key in keys if key in inner and type(inner[key]) in _COUNTS}
+            if len(known) == len(inner):
+                del w[name]
+            else:
+                w[name] = Owned({key: value for key, value in inner.items() if key not in known})
     spelled = None
     for spelling in CACHED_SPELLINGS:
         if type(w.get(spelling)) is int and "input_tokens_details" not in usage:
             usage["input_tokens_details"] = {"cached_tokens": w.pop(spelling)}
             r.form(usage, "cached", spelling)
             spelled = spelling
-    paths = [path for hub, path in r.dialect.get("usage", {}).items() if _read_path(w, usage, hub, path, r)]
-    if paths:
-        r.form(usage, "paths", paths)
+    if "usage" in r.dialect:
+        paths = [path for hub, path in r.dialect["usage"].items() if _read_path(w, usage, hub, path, r)]
+        if paths:
+            r.form(usage, "paths", paths)
     reasoning = (usage.get("output_tokens_details") or {}).get("reasoning_tokens")
     total = usage.get("total_tokens", _sum(usage, reasoning or 0) if r.dialect.get("usage_apart") else None)
     if reasoning and _sum(usage) is not None and total == _sum(usage, reasoning):

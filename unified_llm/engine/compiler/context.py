@@ -187,9 +187,9 @@ class Context:
             self.before = before
         self.moved[id(before)] = (before, self.before)
         self.moved[id(c)] = (c, self.before)
-        lists_kept = all(type(c.get(key)) is list and [*map(id, c[key])] == [*map(id, held[key])] for key in held)
-        if lists_kept and all(key in c or (id(c), key) in self.kept for key in before):
-            return  # it took nothing away
+        if not [key for key in held if type(c.get(key)) is not list or [*map(id, c[key])] != [*map(id, held[key])]]:
+            if not [key for key in before if key not in c and (id(c), key) not in self.kept]:
+                return  # it took nothing away
         told = {(id(raw.node), raw.keys) for raw in self.raw[mark:]}
         known = {id(value) for value in c.values()}
         known.update(id(each) for value in c.values() if type(value) is list for each in value)
