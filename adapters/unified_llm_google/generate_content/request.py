@@ -32,6 +32,7 @@ Node = dict[str, Any]
 
 _SYSTEM = frozenset(("system", "developer"))
 _SYSTEM_KEY = "systemInstruction"
+_OBJECTS = {dict}
 _ANY_ROLE = ("user", "model", "system")
 _FLAG = "includeServerSideToolInvocations"
 
@@ -47,7 +48,7 @@ def read_request(w: Node, r: Reader) -> Node:
     node["input"] = read_contents(w.pop("contents"), r)
     if type(w.get(_SYSTEM_KEY)) is dict:
         _read_system(w, node, r, spelled, "systemInstruction/parts" in lone)
-    if type(w.get("tools")) is list and all(type(tool) is dict for tool in w["tools"]):
+    if type(w.get("tools")) is list and set(map(type, w["tools"])) <= _OBJECTS:
         node["tools"] = read_tools(w.pop("tools"), r)
     if type(w.get("toolConfig")) is dict:
         read_tool_config(w, node, r, spelled)

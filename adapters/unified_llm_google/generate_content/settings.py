@@ -54,10 +54,17 @@ _CONFIG_KEY = "generationConfig"
 
 def read_settings(w: Node, c: Node, r: Reader, spelled: list[str]) -> None:
     """Read `generationConfig` and the other settings of a request into `c`; `spelled` are the keys in snake_case."""
+    told: dict[Place, Place] = {}
 
     def place(hub: Place, *wire: Any) -> None:
-        r.place(c, hub, actual(wire, spelled))
+        told[hub] = actual(wire, spelled) if spelled else wire
 
+    _read_settings(w, c, r, spelled, place)
+    if told:
+        r.lay(c, tuple(told.items()))
+
+
+def _read_settings(w: Node, c: Node, r: Reader, spelled: list[str], place: Callable[..., None]) -> None:
     for name, hub, types in _BESIDE:
         if name in w and type(w[name]) in types:
             c[hub] = w.pop(name)

@@ -10,6 +10,7 @@ https://protobuf.dev/programming-guides/json/
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 __all__ = ["Shape", "actual", "snake", "to_camel", "to_snake"]
@@ -19,6 +20,7 @@ Node = dict[str, Any]
 _UPPER = re.compile("([A-Z])")
 
 
+@lru_cache(maxsize=1024)
 def snake(name: str) -> str:
     """`mimeType` as `mime_type`."""
     return _UPPER.sub(r"_\1", name).lower()
@@ -66,13 +68,11 @@ def _spelled(node: Node, shape: Shape) -> bool:
     for key in () if shapes.keys().isdisjoint(node) else node:
         if key not in shapes:
             continue
-        value = node[key]
-        if type(value) is dict:
-            if _spelled(value, shapes[key]):
-                return True
-        elif type(value) is list:
-            for each in value:
-                if type(each) is dict and _spelled(each, shapes[key]):
+        value, inner = node[key], shapes[key]
+        for each in (value,) if type(value) is dict else value if type(value) is list else ():
+            # (Most objects hold none of a shape.)
+            if type(each) is dict and each:
+                if _spelled(each, inner) if inner.below else not inner.snake.keys().isdisjoint(each):
                     return True
     return False
 
