@@ -60,8 +60,12 @@ def refuses(items: Iterable[Node]) -> bool:
     >>> refuses([{"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}])
     True
     """
-    contents = [item["content"] for item in items if type(item.get("content")) is list]
-    return any(type(part) is dict and part.get("type") == "refusal" for content in contents for part in content)
+    for item in items:
+        content = item.get("content")
+        for part in content if type(content) is list else ():
+            if type(part) is dict and part.get("type") == "refusal":
+                return True
+    return False
 
 
 def regions(items: list[Node], known: frozenset[str] = frozenset()) -> Iterator[tuple[int, int]]:

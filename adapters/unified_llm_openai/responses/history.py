@@ -139,8 +139,8 @@ def write_items(nodes: Any, w: Writer) -> Any:
             for node in nodes
             for wire in w.nodes(function_items if node.get("type") in CUSTOM_ITEMS else items, [node])
         ]
-    plain = is_own(w) and not w.dialect.get("strict") and not any(_is_slugged(node, w) for node in nodes)
-    if plain and not (w.facing == "client" and any(_has_foreign(node, w) for node in nodes)):
+    plain = is_own(w) and not w.dialect.get("strict") and not [1 for node in nodes if _is_slugged(node, w)]
+    if plain and not (w.facing == "client" and [1 for node in nodes if _has_foreign(node, w)]):
         return w.nodes(items, nodes)
     out = []
     calls: dict[Any, Node] = {}
@@ -252,15 +252,16 @@ def _in_envelope(w: Writer, mark: int) -> None:
 
 
 def _has_foreign(node: Node, w: Writer) -> bool:
-    pieces = node.get("opaque") or ()
-    if any(is_foreign_piece(piece, w) for piece in pieces):
-        return True
+    for piece in node.get("opaque") or ():
+        if is_foreign_piece(piece, w):
+            return True
     content = node.get("content")
-    if type(content) is not list:
-        return False
-    return any(
-        is_foreign_piece(piece, w) for part in content if type(part) is dict for piece in part.get("opaque") or ()
-    )
+    for part in content if type(content) is list else ():
+        if type(part) is dict and part.get("opaque"):
+            for piece in part["opaque"]:
+                if is_foreign_piece(piece, w):
+                    return True
+    return False
 
 
 # What a provider did by itself has an id of its own; without one it was done elsewhere.

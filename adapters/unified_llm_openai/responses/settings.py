@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated, Mapping, json_types, take
+from unified_llm.engine.pairs.mapping import Fated, Mapping, json_types, without
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
@@ -63,18 +63,19 @@ def read_settings(w: Node, node: Node, r: Reader) -> None:
         if w[name] is None:
             node[name] = w.pop(name)
         elif type(w[name]) is dict:
-            own = take(w, name)
-            node[name] = {key: own.pop(key) for key in tuple(own) if key in types and type(own[key]) in types[key]}
-            if type(node[name].get("format")) is dict:
-                own["format"] = node[name]["format"]
-                format_ = take(own, "format")
-                node[name]["format"] = _typed(format_)
-            if not own:
+            given = w[name]
+            node[name] = known = {key: given[key] for key in given if key in types and type(given[key]) in types[key]}
+            left = without(given, known)
+            format_ = known.get("format")
+            if type(format_) is dict:
+                known["format"] = {
+                    key: format_[key] for key in format_ if key in _FORMAT and type(format_[key]) in _FORMAT[key]
+                }
+                left["format"] = without(format_, known["format"])
+            if left:
+                w[name] = left
+            else:
                 del w[name]
-
-
-def _typed(own: Node) -> Node:
-    return {key: own.pop(key) for key in tuple(own) if key in _FORMAT and type(own[key]) in _FORMAT[key]}
 
 
 def write_settings(c: Node, wire: Node, w: Writer) -> None:
@@ -106,12 +107,12 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
         given = c[name]
         if name == "reasoning" and w.source != w.protocol and w.facing == "provider":
             fit_reasoning(c, w, frozenset(types))
-        own = take(c, name)
-        written = {key: own.pop(key) for key in tuple(own) if key in types}
-        if type(written.get("format")) is dict:
-            own["format"] = written["format"]
-            format_ = take(own, "format")
-            written["format"] = {key: format_.pop(key) for key in tuple(format_) if key in _FORMAT}
+        written = {key: value for key, value in c[name].items() if key in types}
+        own = c[name] = without(c[name], written)
+        format_ = written.get("format")
+        if type(format_) is dict:
+            written["format"] = {key: value for key, value in format_.items() if key in _FORMAT}
+            own["format"] = without(format_, written["format"])
             if not is_own(w) and written["format"].get("type") == "json_schema":
                 name_schema(written["format"], w)
                 _complete_schema(written["format"], w)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import json_types, take
+from unified_llm.engine.pairs.mapping import json_types, take, without
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
@@ -38,12 +38,13 @@ def read_usage(w: Node, r: Reader) -> Node:
         if key in own and own[key] is None:
             usage[key] = own.pop(key)
         elif type(own.get(key)) is dict:
-            details = take(own, key)
-            usage[key] = {
-                name: details.pop(name)
-                for name in tuple(details)
-                if name in types and type(details[name]) in types[name]
-            }
+            details = own[key]
+            known = {name: details[name] for name in details if name in types and type(details[name]) in types[name]}
+            usage[key] = known
+            if len(known) == len(details):
+                del own[key]
+            else:
+                own[key] = without(details, known)
     if not own:
         del w["usage"]
     return usage
@@ -59,12 +60,13 @@ def _write_counts(usage: Node, own: bool) -> Node:
     wire: Node = {key: usage.pop(key) for key in _SUMS if key in usage}
     for key, names in _DETAILS.items():
         if type(usage.get(key)) is dict:
-            details = take(usage, key)
+            details = usage[key]
             wire[key] = {
-                name: details.pop(name)
-                for name in tuple(details)
+                name: details[name]
+                for name in details
                 if own or (name in names and (name != "cache_write_tokens_details" or _is_ours(details[name])))
             }
+            usage[key] = without(details, wire[key])
         elif key in usage:
             wire[key] = usage.pop(key)
     return wire

@@ -33,6 +33,7 @@ __all__ = [
     "take",
     "take_all",
     "unpack",
+    "without",
 ]
 
 Node = dict[str, Any]
@@ -71,6 +72,13 @@ def take(node: Node, key: str) -> Node:
         raise IllTyped(f"{key} is not an object")
     owned = node[key] = Owned(value)
     return owned
+
+
+def without(node: Node, known: Node) -> Node:
+    """What is in an object beside what was understood of it: the engine collects it."""
+    return (
+        Owned([(key, value) for key, value in node.items() if key not in known]) if len(known) < len(node) else Owned()
+    )
 
 
 def take_all(node: Node, key: str) -> list[Node]:

@@ -130,11 +130,16 @@ class Table:
 
     def write(self, node: Node, wire: Node, writer: Writer, original: Node) -> None:
         """Move every setting this table knows from `node` (the copy being consumed of `original`) to `wire`."""
+        crosses = writer.crosses
         for key in tuple(node):
             field = self._flat.get(key)
             if field is not None:
-                if field.values is None and field.write is None and node[key] is not None:
-                    wire[field.wire] = node.pop(key)
+                if node[key] is None:
+                    del node[key]
+                    if not crosses:
+                        wire[field[0]] = None
+                elif field[2] is None and field[4] is None:  # (Its value is the same on the wire.)
+                    wire[field[0]] = node.pop(key)
                 else:
                     self._write_one(field, node, key, wire, writer, original, (key,))
             elif key in self._deep and type(node[key]) in (dict, Owned):
