@@ -54,7 +54,7 @@ def locate(
     up = writer.context.get("made up")
     made = {id(node) for node in up} if up else None
     groups: dict[tuple[Keys, str, str, str | None], list[Node]] = {}
-    searched = read or writer.alike or writer.relaxed
+    searched = bool(read or writer.alike or writer.relaxed)
     for note in writer.raw:
         if not made or id(note[0]) not in made:
             groups.setdefault(note[1:], []).append(note[0])

@@ -42,7 +42,7 @@ class Losses(tuple[Loss, ...]):
     @overload
     def __getitem__(self, index: slice) -> Losses: ...
     def __getitem__(self, index: int | slice) -> Loss | Losses:
-        found = super().__getitem__(index)  # type: ignore[index]
+        found = super().__getitem__(index)
         return found if isinstance(found, Loss) else Losses(found)
 
     def __eq__(self, other: object) -> bool:
