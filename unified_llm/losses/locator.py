@@ -118,6 +118,8 @@ class Finder(Notes):
         if fate == "added":
             return self.added([node], keys, fate, detail, capability)
         is_root, setting = node is self.root, None
+        if len(keys) == 1 and not is_root and (path := self._same_leaf(node, keys[0])) is not None:
+            return [loss_at(self.base + path, capability or self._capability(node, keys), fate, detail)]
         if is_root and keys:
             if len(keys) == 1 and fate == "lost" and not capability and self.name == "request":
                 inside = self._settings_in(keys[0])

@@ -24,6 +24,7 @@ __all__ = ["Notes"]
 Node = dict[str, Any]
 
 _NEAR = 48  # notes of a reading
+_ITEMS = 32
 _NONE: dict[Keys, Keys] = {}
 
 
@@ -53,15 +54,30 @@ class Result:
         if node is self._target:
             return keys
         if self._top is None:
-            # Mostly it is one of the settings.
-            settings = [*self._target.items()] if type(self._target) is dict else ()
-            self._top = {id(value): (name,) for name, value in reversed(settings) if type(value) in (dict, list)}
+            self._top = self._found_above()
         above = self._top.get(id(node))
         if above is None:
             if self._paths is None:
                 self._paths = Paths(self._target)
             above = self._paths.get(id(node), ())
         return above + keys
+
+    def _found_above(self) -> dict[int, Keys]:
+        """What stands at the top, and right below that: mostly it is one of the settings, or of a few items."""
+        found: dict[int, Keys] = {}
+        for name, value in self._target.items() if type(self._target) is dict else ():
+            if type(value) is dict:
+                found.setdefault(id(value), (name,))
+                inside: Iterable[tuple[Any, Any]] = value.items()
+            elif type(value) is list:
+                found.setdefault(id(value), (name,))
+                inside = enumerate(value) if len(value) <= _ITEMS else ()
+            else:
+                continue
+            for key, inner in inside:
+                if type(inner) is dict:
+                    found.setdefault(id(inner), (name, key))
+        return found
 
 
 class Notes(Naming):
@@ -180,6 +196,18 @@ class Notes(Naming):
     def _join(self, wire: Any, keys: Keys) -> Keys:
         """The path of what is at `keys` of a wire node."""
         return self._paths.get(id(wire), ()) + keys
+
+    def _same_leaf(self, node: Node, key: Any) -> Keys | None:
+        """The path of a leaf that was handed on as it was, of a node of which the reader told no places."""
+        known, reader = id(node), self.reader
+        if reader is None or key == "extra" or known in reader.below or known in reader.stands:
+            return None
+        if reader.places and known in self._places_of:
+            return None
+        wire = self._wire(node)
+        if type(wire) is not dict or key not in wire or wire[key] is not node.get(key):
+            return None
+        return self._join(wire, (key,))
 
     def _within(self, keys: Keys) -> Any:
         """What is at this path of the caller's document."""
