@@ -148,8 +148,9 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
         wire.update(write_reasoning(thinking, w, late=after_text(output)))
         parts = wire.pop("content", None)
     before = wire.pop("tagged", None)
-    calls = {item.get("call_id") for item in output if is_call(item, w)} - {None}
-    settled = {item.get("call_id") for item in output if item.get("type") in _ANSWERED} & calls
+    calls = {item.get("call_id") for item in output if is_call(item, w)}
+    calls.discard(None)
+    settled = {item.get("call_id") for item in output if item.get("type") in _ANSWERED} & calls if calls else calls
     messages = 0
     w.context["heard"] = False
     for item in output:
@@ -191,9 +192,11 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
         _complete(wire, logprobs, w)
     if before is not None:
         wire["content"] = tagged_content(before, wire.get("content"))
-    for key, hollow in HOLLOW.items():
-        if output and w.form(output[0], key):
-            wire.setdefault(key, hollow)
+    marked = w.marked(output[0]) if output else ()
+    if marked and not HOLLOW.keys().isdisjoint(marked):
+        for key, hollow in HOLLOW.items():
+            if key in marked and w.form(output[0], key):
+                wire.setdefault(key, hollow)
     if tool_calls:
         wire["tool_calls"] = tool_calls
     return wire, logprobs

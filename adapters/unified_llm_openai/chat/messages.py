@@ -274,7 +274,9 @@ def report_moved(item: Node, w: Writer) -> None:
 
 def is_call(item: Node, w: Writer) -> bool:
     """A tool call, or the one no pair could read."""
-    return item.get("type") in ("function_call", "custom_tool_call") or w.form(item, "native") == calls.name
+    if item.get("type") in ("function_call", "custom_tool_call"):
+        return True
+    return "extra" in item and w.form(item, "native") == calls.name
 
 
 def write_call(item: Node, w: Writer, place: int = 0) -> list[Node]:

@@ -281,24 +281,25 @@ def _write_other(c: Node, w: Writer, node: Node, place: int) -> Any:
 
 def _write_choice(output: list[Node], word: Any, index: Any, w: Writer) -> Any:
     first = output[0] if output else None
-    if first is not None and w.form(first, "native") == _choices.name:
+    marked = w.marked(first) if first is not None else ()
+    if first is not None and "native" in marked and w.form(first, "native") == _choices.name:
         return first["extra"][w.protocol]["rest"]
     message, logprobs = write_answer(output, w)
-    chat_born = first is not None and w.form(first, "turn") == "choice"
+    chat_born = first is not None and "turn" in marked and w.form(first, "turn") == "choice"
     kept = ((first or {}).get("extra") or {}).get(w.protocol, {}).get("turn") or {}
     wire: Node = {"index": index, "message": message}
     if not output:
         w.added(wire, "message", "required in each choice; empty message written")
-    if "index" in kept or (first is not None and w.form(first, "place") == "absent"):
+    if "index" in kept or (first is not None and "place" in marked and w.form(first, "place") == "absent"):
         del wire["index"]
-    marker = w.form(first, "finish") if first is not None else None
+    marker = w.form(first, "finish") if first is not None and "finish" in marked else None
     if "finish_reason" in kept:
         w.context.pop("made finish", None)
     elif word is not None or not chat_born:
         wire["finish_reason"] = word
     elif marker != "absent":
         wire["finish_reason"] = "" if marker == "empty" else None
-    unsaid = w.form(first, "logprobs") if first is not None else None
+    unsaid = w.form(first, "logprobs") if first is not None and "logprobs" in marked else None
     if unsaid == "nulls":
         logprobs = {"content": None, "refusal": None, **logprobs}
     if logprobs and not chat_born:
@@ -309,9 +310,9 @@ def _write_choice(output: list[Node], word: Any, index: Any, w: Writer) -> Any:
         wire["logprobs"] = logprobs if logprobs or unsaid == "empty" else None
     if chat_born and first is not None:
         said = kept.get("message")
-        if (type(said) is dict and "role" in said) or w.form(first, "role") == "absent":
+        if (type(said) is dict and "role" in said) or ("role" in marked and w.form(first, "role") == "absent"):
             del message["role"]
-        hollow = w.form(first, "delta")
+        hollow = w.form(first, "delta") if "delta" in marked else None
         if hollow is not None:
             wire["delta"] = {key: _HOLLOW_DELTA[key] for key in hollow}
         native_word = w.context.pop("native finish", None)

@@ -307,7 +307,10 @@ class Reader:
 
     def form(self, node: Node, key: str, marker: Any) -> None:
         """Note a closed marker of form (string or parts, null or absent, a spelling): never a value, never a loss."""
-        self.extra(node).setdefault("form", {})[key] = marker
+        if "extra" in node:
+            self.extra(node).setdefault("form", {})[key] = marker
+        else:
+            node["extra"] = {self.protocol: {"form": {key: marker}}}
 
     def made(self, node: Node, wire: Any, *keys: Any) -> Node:
         """Say that `node`, built by hand inside a pair, came from `wire`, or from what is at `keys` below it."""

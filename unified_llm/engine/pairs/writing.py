@@ -235,6 +235,13 @@ class Writer:
             self.forms = adapter(self.protocol).forms
         return found if is_marker(key, found, self.forms) else None
 
+    def marked(self, node: Node) -> Collection[str]:
+        """The keys of all markers of form that stand on the node, to be asked for with `form`."""
+        extra = node.get("extra")
+        own = extra.get(self.protocol) if extra is not None else None
+        found: Collection[str] = own["form"].keys() if own and "form" in own else ()
+        return found
+
     def is_silent(self, extra: Any, own: Node | None = None) -> bool:
         """Whether what is kept with a node is nothing but the forms it had on other wires: nothing to write or to lose.
 
