@@ -53,7 +53,7 @@ class _Rule(NamedTuple):
 
 
 class _Place:
-    """A place of documents and what is below it, as far as the tables say anything of that."""
+    """A place of documents with its rules, and the places below it that have rules."""
 
     __slots__ = ("below", "rules")
 
@@ -62,7 +62,7 @@ class _Place:
         self.below: dict[str, _Place] = {}
 
 
-# Of this place, and of all below it, the tables say nothing.
+# A place without rules, like all places below it.
 _UNTOLD = _Place()
 
 

@@ -37,7 +37,7 @@ def _settings(source: Adapter, name: str) -> dict[str, tuple[str, str]]:
 
 
 class Result:
-    """Where nodes stand in the result of a conversion."""
+    """The paths of nodes in the result of a conversion."""
 
     __slots__ = ("_paths", "_remade", "_target", "_top")
 
@@ -63,7 +63,7 @@ class Result:
         return above + keys
 
     def _found_above(self) -> dict[int, Keys]:
-        """What stands at the top, and right below that: mostly it is one of the settings, or of a few items."""
+        """The objects and lists of the two upper levels: mostly settings, or items of a short list."""
         found: dict[int, Keys] = {}
         for name, value in self._target.items() if type(self._target) is dict else ():
             if type(value) is dict:
@@ -198,7 +198,7 @@ class Notes(Naming):
         return self._paths.get(id(wire), ()) + keys
 
     def _same_leaf(self, node: Node, key: Any) -> Keys | None:
-        """The path of a leaf that was handed on as it was, of a node of which the reader told no places."""
+        """The path of a leaf that was passed on unchanged, in a node for which the reader noted no places."""
         known, reader = id(node), self.reader
         if reader is None or key == "extra" or known in reader.below or known in reader.stands:
             return None

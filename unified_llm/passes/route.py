@@ -1,4 +1,4 @@
-"""What is known of a conversion before its document: both surfaces, both kinds, and who reads the result.
+"""What is fixed for a conversion before its document: both surfaces, both kinds, and who reads the result.
 
 A route is looked up by what the caller names, and is kept. None of it depends on a document.
 """
@@ -19,7 +19,7 @@ _routes: dict[tuple[str, str, str, str | None], Route] = {}
 
 
 class Route(NamedTuple):
-    """One way of documents: `here` is read as `reads`, and written as `writes` of `there` for a reader of `facing`."""
+    """One direction: documents of `here` are read as `reads`, and written as `writes` of `there` for `facing`."""
 
     here: Surface
     there: Surface

@@ -60,7 +60,7 @@ def write_settings(c: Node, wire: Node, w: Writer, table: Table) -> None:
     table.write(c, wire, w, w.doc)
 
 
-# What is said of the form of an answer; `extra`, how it was said.
+# Settings of the form of a response; `extra` holds their markers.
 _SHAPING = frozenset(("text", "image", "audio", "modalities", "extra"))
 
 

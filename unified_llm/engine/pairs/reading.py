@@ -100,7 +100,7 @@ class Reader:
         # text, by the names of their calls if by any: nothing that could be a handle or have opaque data. No two
         # messages of the model's stand side by side, where a wire has messages.
         self.plain: bool = False
-        # What such a conversation is made of, once that is written down.
+        # The outline of such a conversation, made on first use.
         self._outline: Outline | None = None
         # Items put back as they were, with the origin of what they name.
         self.restored: list[tuple[Node, Node]] = []
@@ -133,7 +133,7 @@ class Reader:
 
     @property
     def outline(self) -> Outline:
-        """What a conversation is made of that is plain."""
+        """The outline of a plain conversation."""
         if self._outline is None:
             self._outline = Outline()
         return self._outline
@@ -332,7 +332,7 @@ class Reader:
         self.places[id(node), *keys] = wire
 
     def lay(self, node: Node, places: Places) -> None:
-        """Say of many leaves where they came from, as `place` does of one. What is said of one of them later stands."""
+        """Note where many leaves came from, as `place` does for one. A place that is noted for one of them wins."""
         if self.number is None:
             self.owed.append(partial(_lay, node, places))
         else:

@@ -137,9 +137,9 @@ class Table:
                 if node[key] is None:
                     del node[key]
                     if not crosses:
-                        wire[field[0]] = None
-                elif field[2] is None and field[4] is None:  # (Its value is the same on the wire.)
-                    wire[field[0]] = node.pop(key)
+                        wire[field.wire] = None
+                elif field.values is None and field.write is None:
+                    wire[field.wire] = node.pop(key)
                 else:
                     self._write_one(field, node, key, wire, writer, original, (key,))
             elif key in self._deep and type(node[key]) in (dict, Owned):

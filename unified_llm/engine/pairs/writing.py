@@ -236,7 +236,7 @@ class Writer:
         return found if is_marker(key, found, self.forms) else None
 
     def marked(self, node: Node) -> Collection[str]:
-        """The keys of all markers of form that stand on the node, to be asked for with `form`."""
+        """The keys of all markers of form on the node; `form` gives the value of each."""
         extra = node.get("extra")
         own = extra.get(self.protocol) if extra is not None else None
         found: Collection[str] = own["form"].keys() if own and "form" in own else ()
