@@ -149,7 +149,7 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "slots items": (lambda: Slots("a", role="a").items("k", PARTS), "slots a: u is not a union of items"),
     "turns": (
         lambda: turns("input", Turns("t", messages=PARTS)),
-        "turns t: u has to be a union of items told apart by 'role'",
+        "turns t: u has to be a union of items distinguished by 'role'",
     ),
     "sides": (
         lambda: Turns("t", layouts={}, sides={"function_call": "user"}),

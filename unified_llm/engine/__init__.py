@@ -3,11 +3,11 @@
 Reading, writing, the place of every leaf, what is left over, and the spelling of a document are derived from that
 declaration. The vocabulary: a **shape** is a declared object, a **field** one place of it, a **codec** the two
 functions of a value that changes, a **union** the shapes that one place may hold, each a **case**; a **turn layout**
-says how a wire message is several items; a **fact** is a bit that a reader sets; **extra** is what no field took.
+declares how a wire message is several items; a **fact** is a bit that a reader sets; **extra** is what no field took.
 
 Declarations are normalized into frozen rows (`rows.py`) when a module is imported, and checked. One emitter
-(`compile.py`) makes one straight-line function of them for each direction; where one says "not mine", `explain.py` says
-why. Nothing here is compiled, remembered or grown by documents.
+(`compile.py`) makes one straight-line function of them for each direction; where one signals "not mine", `explain.py`
+finds why. Nothing here is compiled, remembered or grown by documents.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The contract of an adapter: what a package declares so that the hub can speak its protocol.
+"""The contract of an adapter: what a package declares so that the core can use its protocol.
 
-An adapter is one declaration. It says which documents it reads and writes, how its streams are framed, where its
+An adapter is one declaration. It lists which documents it reads and writes, how its streams are framed, where its
 settings, native fields and routes are, and where the official SDK declares the same wire; the hub holds no fact about
 any vendor. `unified_llm.suite` checks everything that is declared here.
 """
@@ -53,7 +53,7 @@ class Kind(NamedTuple):
 
     `node` names the canonical document ("request", "response", "error", ...); `facing` the reader of the output, by
     default: a request goes to a provider, everything else to a client. `signs` are keys by which a document of this
-    kind is told from those of the others, `mark` a key with the one value that says so alone (`document_kind.py`).
+    kind is distinguished from those of the others, `mark` a key with the one value that is enough (`document_kind.py`).
     `proof` is what an answer of this kind is recognized by; without one every JSON object is such an answer.
     """
 
@@ -93,12 +93,12 @@ class Socket(NamedTuple):
     """A surface over WebSocket: a message of the client is a request, and each event of a response a message.
 
     `path` is that of the route which creates responses. A message with `type` `create` is the body of a request,
-    beside the fields of `own`. `prepares` tells of a body whether its response is only to be gone on from, without the
-    model. `lane` is the field that says which lane of the socket a message belongs to. `error` makes a message of an
+    beside the fields of `own`. `prepares` decides for a body whether its response is only to be continued, without the
+    model. `lane` is the field with the lane of the socket that a message belongs to. `error` makes a message of an
     error document, or of an event that is an error, and its HTTP status (None for an event); `refused` one of a message
     of another type, where there is an own answer for it. `active` responses at a time, `lanes` with a name, and
-    `lifetime` seconds are the limits of a socket; the codes tell of a lane with an ill-formed name, of too many lanes,
-    and of the end of the time.
+    `lifetime` seconds are the limits of a socket; the codes are those of a lane with an ill-formed name, of too many
+    lanes, and of the end of the time.
     """
 
     path: str
@@ -118,8 +118,8 @@ class Socket(NamedTuple):
 class Paging(NamedTuple):
     """How a list comes in pages: names in the query of a request (`size`, `after`, `before`) and keys of the answer.
 
-    `most` is the largest size that is taken, `next` the key of what `after` wants for the page behind this one, and
-    `more` the key that says whether there is one (without it: whether `next` is there).
+    `most` is the largest size that is taken, `next` the key of the value of `after` for the page behind this one, and
+    `more` the key that is true if there is one (without it: whether `next` is there).
     """
 
     size: str
@@ -147,14 +147,14 @@ class WireWriter(Protocol):
         """The wire events of one canonical event."""
 
     def close(self) -> list[Event]:
-        """What the surface wants at the end, its done marker for one."""
+        """The bytes at the end that the surface requires, such as its done marker."""
 
 
 class WritesMore(Protocol):
     """The writer's half of the short way of a stream's bulk, which a `WireWriter` may offer.
 
     Nearly all events of a stream are the last one over again, but for the text of their delta. After each event that
-    went the long way as one canonical event, both sides are asked whether they know how the next one like it goes.
+    took the general path as one canonical event, both sides are called for a template of the next one like it.
     The suite checks that the short way and the long way give the same.
     """
 
@@ -186,11 +186,11 @@ class Streams(NamedTuple):
     reader: Callable[[Reader], WireReader]
     writer: Callable[[Writer], WireWriter]
     framing: Framing = Framing()
-    # Which of the events that say what nothing says again (`stream.ALONE`, `PASSING`) its writer has a form for.
+    # Which of the events whose content nothing repeats (`stream.ALONE`, `PASSING`) its writer has a form for.
     alone: frozenset[str] = frozenset()
     # What an event of this protocol is recognized by; without it every event is one.
     proof: Proof = MappingProxyType({})
-    # The canonical fields of an answer that its writer tells before the end: after an error the others are lost.
+    # The canonical fields of an answer that its writer sends before the end: after an error the others are lost.
     opening: frozenset[str] = frozenset(("id", "model"))
 
 
@@ -222,7 +222,7 @@ class Adapter:
     # Canonical fields and types this protocol has no form for, with the reason.
     refuses: MappingABC[str, str] = field(default_factory=dict)
     routes: tuple[Route, ...] = ()
-    # A published specification that clients may ask for by its version.
+    # A published specification that clients may select by its version.
     specification: Specification | None = None
     # How requests come over WebSocket; None where the protocol has no such form.
     socket: Socket | None = None
@@ -230,7 +230,7 @@ class Adapter:
     paging: Paging | None = None
     # The key of the list in a document of models: a model alone is one entry of it.
     entries: str = "data"
-    # How a stream that is kept is taken up again: the query parameter of its GET route that says behind which event,
+    # How a stream that is kept is taken up again: the query parameter of its GET route with the event behind which,
     # and the field of an event's data that is such a place; empty where streams are not kept.
     resume: tuple[str, ...] = ()
     # Files and cached prompts that clients upload and then name in requests; None where the protocol has none.
@@ -255,7 +255,7 @@ class Adapter:
     carries: frozenset[str] = frozenset(("reasoning", "function_call", "custom_tool_call", "output_text"))
     repair: Rules | None = None
     # What is accepted of JSON Schema and of names, by where a schema goes: "tools", "output", each with ".strict" where
-    # strictness was asked for, and "tools.output" for what a tool gives. What is missing accepts everything. What a
+    # strictness was requested, and "tools.output" for what a tool gives. What is missing accepts everything. What a
     # dialect names under "schemas" stands before a use that is different there ("openapi:tools").
     schemas: MappingABC[str, SchemaProfile] = field(default_factory=dict)
     dialects: MappingABC[str, MappingABC[str, Any]] = field(default_factory=dict)
@@ -267,13 +267,13 @@ class Adapter:
     unknown_previous: int = 404
     # Headers of a request that has no document, and so no writer to set them.
     headers: MappingABC[str, str] = field(default_factory=dict)
-    # What a client of our own asks of every stream, where the one it asks for did not say, so that the answer is whole.
+    # The options of every stream that this library's client requests, by default, so that the answer is whole.
     streaming: MappingABC[str, MappingABC[str, Any]] = field(default_factory=dict)
     # Headers of a request that belong to the protocol (versions, betas), in lower case: a conversion sees no other.
     request_headers: tuple[str, ...] = ()
     # Headers by which this surface's clients are known where paths are shared.
     marks: tuple[str, ...] = ()
-    # What stands before its routes at its own provider, where that alone tells its list of models from others'.
+    # What stands before its routes at its own provider, where that alone distinguishes its list of models from others'.
     roots: tuple[str, ...] = ()
     # A module of the official SDK to "module:function", which makes an upstream of a client of it.
     clients: MappingABC[str, str] = field(default_factory=dict)

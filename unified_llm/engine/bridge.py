@@ -1,8 +1,8 @@
 """A bridge between shapes and the pairs of functions that adapters still have, until every kind is a shape.
 
 What a shape read can be written by functions, and the reverse; a family of nodes may have kinds of both (`declare`).
-The engine knows from structure where a node was read; that is noted here as `locator.py` looks for it. What the engine
-recorded while writing is handed to the `Writer`.
+The engine derives from structure where a node was read; that is noted here as `locator.py` looks for it. What the
+engine recorded while writing is handed to the `Writer`.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def declare(
         finally:
             x.writer = outer
         if wire is None:
-            del w.raw[told:]  # nothing of it is written, whatever was told before
+            del w.raw[told:]  # nothing of it is written, whatever was reported before
         if len(x.raw) > mark:
             for raw in sorted(x.raw[mark:], key=_is_canonical) if wire is not None else ():
                 _tell(raw, x, w, False)
@@ -170,7 +170,7 @@ def declare(
 
 
 def _is_canonical(raw: Raw) -> bool:
-    """Whether a record is of a canonical key; what other protocols keep is told before those."""
+    """Whether a record is of a canonical key; what other protocols keep is reported before those."""
     return raw.keys[:1] != ("extra",)
 
 
@@ -210,7 +210,7 @@ def _note_shape(shape: Shape, node: Node, wire: Node, r: Reader) -> None:
     for number, piece in enumerate(pieces) if shape.opaque else ():
         if piece["kind"] in shape.opaque:
             r.place(node, ("opaque", number) if len(pieces) > 1 else ("opaque",), shape.opaque[piece["kind"]])
-    if len(shape.constants) > 1:  # its tag says more than the type
+    if len(shape.constants) > 1:  # its tag is more specific than the type
         for name in shape.constants:
             told = tuple(name.split("."))
             if (id(node), *told) not in r.places:
@@ -267,7 +267,7 @@ def _is_all(shape: Shape, keys: tuple[str, ...], path: tuple[Any, ...]) -> bool:
 
 @cache
 def _moved_from(shape: Shape) -> dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]]:
-    """The same by the first key, without what is inside something that moved: its place is asked for most."""
+    """The same by the first key, without what is inside something that moved: its place is needed most."""
     moved = dict(_moved(shape))
     found: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
     for keys, path in moved.items():
@@ -298,7 +298,7 @@ def write_part(
     whole: bool = True,
     own: bool | None = None,
 ) -> Node:
-    """The wire object of a canonical node, after the passes; what is lost of it is told to the writer."""
+    """The wire object of a canonical node, after the passes; its losses are reported to the writer."""
     read_as, doc, x = (w.context.pop(_GIVEN, None) if whole else None) or (
         None,
         None,
@@ -320,7 +320,7 @@ def write_part(
 
 
 def _tell(raw: Raw, x: Context, w: Writer, whole: bool) -> None:
-    """Hand on what was recorded of a canonical node that the present core knows."""
+    """Hand on what was recorded of a canonical node of the present core."""
     if raw.fate == "added":
         w.added(raw.node, raw.keys[0], raw.detail)
         return

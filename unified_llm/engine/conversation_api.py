@@ -27,8 +27,8 @@ class ConversationApi(NamedTuple):
     `input` and `output` are the fields of a request and of a response with their items; `items` and `metadata` are
     those of a request to create. `most` is how many items one request may add. `write` makes the resource of a
     canonical conversation (`id`, `created_at`, `metadata`), `write_deleted` what is left of it, `write_list` a page of
-    items. `paging` and `size`, the default, say how items are listed, `order` is the parameter of their order: the
-    last come first, but for "asc".
+    items. `paging` and `size`, the default, are those of the list of items, `order` is the parameter of their order:
+    the last come first, but for "asc".
     """
 
     name: str

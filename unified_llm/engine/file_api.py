@@ -49,7 +49,8 @@ class UploadApi(NamedTuple):
 
 
 class ResumableApi(NamedTuple):
-    """Uploads that can be resumed: the first request gives a URL, and each further one to it says where its data goes.
+    """Uploads that can be resumed: the first request gives a URL, and each further one to it has the offset of its
+    data.
 
     All of it is in headers, which begin with `prefix`: `protocol`, `command`, `offset`, `status`, `url`,
     `size-received`, `file-name`, `header-content-length`, `header-content-type`. `query` is the parameter of the URL
@@ -70,7 +71,7 @@ class FileApi(NamedTuple):
     id as its group. `marks` are the keys with which requests name files. `form` gives the multipart fields of
     `content`, `purpose` and `lifetime` (seconds). `filters` gives the query parameters of a list that select by a
     canonical field; `unsupported` are parameters that are refused. `order` is the one for the order, where it has one.
-    `size` is the length of a page that asks for none.
+    `size` is the length of a page without one.
     """
 
     name: str

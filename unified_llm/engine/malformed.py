@@ -1,9 +1,9 @@
 """Malformed canonical input: noticed by the writer that cannot go on, explained here with path and reason.
 
 Canonical documents and events are not validated before they are written, because that would cost more than writing
-them. A writer that meets a value of an unexpected type raises one of `FAULTS`; only then the models are asked which
-value it is. What the models accept is our own mistake: `net` decides whether callers see it as an error of this library
-all the same (the default), or as it is (in this project's tests and fuzzers, which must not miss it).
+them. A writer that meets a value of an unexpected type raises one of `FAULTS`; only then the models are used to find
+which value it is. What the models accept is our own mistake: `net` decides whether callers see it as an error of this
+library all the same (the default), or as it is (in this project's tests and fuzzers, which must not miss it).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Keys = tuple[Any, ...]
 FAULTS = (*ILL_TYPED, OverflowError, RecursionError)
 """What Python raises for values of unexpected types, ranges and depths."""
 net = True
-"""Whether an error that nothing explains is raised as one of ours: wanted by callers, and not by tests."""
+"""Whether an error that nothing explains is raised as one of ours: for callers, and not for tests."""
 
 
 def refuse_document(name: str, node: Any, error: Exception) -> NoReturn:

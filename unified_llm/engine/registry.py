@@ -103,7 +103,7 @@ def split(name: str) -> tuple[Adapter, Mapping[str, Any]]:
 
 
 def surface(name: str) -> Surface:
-    """What `split` gives, with the provider. It is kept by name, since every conversion asks for two."""
+    """What `split` gives, with the provider. It is kept by name, since every conversion needs two."""
     try:
         found = _surfaces.get(name)
     except TypeError:
@@ -123,7 +123,7 @@ def is_current(kept: Surface, name: str) -> bool:
 
 
 def provider_of(name: str, dialect: Mapping[str, Any]) -> str | None:
-    """Whose documents `protocol[:dialect]` are: the dialect's, unless it says that it stands for no provider."""
+    """Whose documents `protocol[:dialect]` are: the dialect's, unless it declares that it stands for no provider."""
     if "provider" in dialect:
         found: str | None = dialect["provider"]
         return found

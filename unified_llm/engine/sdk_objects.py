@@ -1,4 +1,4 @@
-"""Objects of official SDKs out of wire documents, which may hold more than an SDK of today knows.
+"""Objects of official SDKs out of wire documents, which may hold more than an SDK of today has.
 
 An SDK that builds its objects from any answer does so by a `construct` of its own; other models are validated, without
 the keys that they forbid.

@@ -1,7 +1,7 @@
-"""What a reader could not take for what its type promises: found after reading, for those who want objects.
+"""What a reader could not take for what its type promises: found after reading, for callers of objects.
 
 Converting is lenient: an ill-typed value stays with its protocol, without an error. A caller that reads a document as
-objects is told: which node, where in the document, and why. Nothing here runs in a conversion.
+objects is reported: which node, where in the document, and why. Nothing here runs in a conversion.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Misfit(NamedTuple):
 def misfits(root: Any, name: str, reader: Reader, adapter: Adapter) -> list[Misfit]:
     """Every ill-typed value of a document that was just read; `name` is the canonical kind of its root.
 
-    And what its reader told of itself, path and reason in `context["misfits"]`: what is missing is of no type.
+    And the reader's own entries, path and reason in `context["misfits"]`: what is missing is of no type.
     """
     finder = Finder(root, None, Writer(reader.protocol), reader, None, adapter, name, ())
     told = [Misfit(root, path, "", reason) for path, reason in reader.context.get("misfits", ())]
@@ -101,7 +101,7 @@ def _rows(kind: str, adapter: Adapter) -> Iterator[Row]:
 
 
 def _is_known(wire: Node, family: str, adapter: Adapter) -> bool:
-    """Whether the family reads nodes of this kind, or could not tell what kind this is."""
+    """Whether the family reads nodes of this kind, or could not determine what kind this is."""
     mappings: list[Mapping] = [mapping for mapping in adapter.mappings if mapping.name == family]
     kinds = [(wire.get(mapping.tag, mapping.default), mapping) for mapping in mappings]
     return not kinds or any(

@@ -1,6 +1,6 @@
 """What a place in a document is called: the capability behind a canonical field, or behind a wire field that was added.
 
-The tables say it for every declared field; an untyped node (usage, finish, ...) is known by where it hangs.
+The tables contain it for every declared field; an untyped node (usage, finish, ...) is recognized by its place.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _added(goal: Adapter, name: str, names: tuple[str, ...]) -> str:
     named = CAPABILITY.get(name, {}).get(hub or "")
     if hub and named:
         return named
-    # The hub's own name for it, where the hub has but one; else the one that its place speaks for.
+    # The canonical name for it, where there is but one; else the one of its place.
     called = _called(last)
     near = [name for name in called if name.partition(".")[0] in names]
     return called[0] if len(called) == 1 else near[0] if len(near) == 1 else "native.field"
@@ -50,7 +50,7 @@ def _added(goal: Adapter, name: str, names: tuple[str, ...]) -> str:
 
 @lru_cache(maxsize=2048)
 def loss_of_added(path: Keys, goal: Adapter, name: str, detail: str, capability: str | None) -> Loss:
-    """What the target demands and the source did not say, at this path of a document of the kind `name`."""
+    """What the target requires and the source does not have, at this path of a document of the kind `name`."""
     names = tuple([key for key in path if type(key) is str])
     return Loss(pointer(path), capability or _added(goal, name, names), "added", detail, "target")
 

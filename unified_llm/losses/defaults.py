@@ -3,10 +3,10 @@
 The engine reports every value that it did not write. A reported value is dropped from the report
 
 * in a request, if it is the source API's documented default and the target does the same without it;
-* in an answer, if it is the source API's documented default, or repeats what the request asked for;
+* in an answer, if it is the source API's documented default, or repeats a setting of the request;
 * anywhere, if it is null, or an identifier that the library made.
 
-A value that is not the source's default, and asks for what the target does anyway, is `approximated`. The data is
+A value that is not the source's default, and requests what the target does anyway, is `approximated`. The data is
 `defaults.toml`, loaded with the first lost value. Decision record 0027.
 """
 
@@ -28,10 +28,10 @@ __all__ = ["Weighing", "needs_no_field", "significant"]
 
 Keys = tuple[Any, ...]
 
-# How much a value says.
+# How much information a value carries.
 _NOTHING, _DONE_ANYWAY, _SOMETHING = range(3)
 
-UNASKED = "the target does this without being asked"
+UNASKED = "the target does this by default"
 # No value is this one: the default depends on the model, or none is documented.
 _UNKNOWN: Any = object()
 
@@ -45,7 +45,7 @@ class _Row(NamedTuple):
 
 
 class _Rule(NamedTuple):
-    """A row on the way to one target: a value that says nothing there, or one that is done there anyway."""
+    """A row on the way to one target: a value without information there, or one that is done there anyway."""
 
     nothing: Any
     anyway: Any
@@ -67,7 +67,7 @@ _UNTOLD = _Place()
 
 
 class _Spot(NamedTuple):
-    """What the tables say of one place of a document."""
+    """The rows of the tables for one place of a document."""
 
     keys: Keys
     place: _Place
@@ -82,7 +82,7 @@ class _Protocol(NamedTuple):
     """The table of one protocol, patterns as tuples of normalized keys."""
 
     rows: Mapping[str, Mapping[Keys, list[_Row]]]
-    # What the API does without a canonical setting, by that, and the settings of which its dialect says so itself.
+    # What the API does without a canonical setting, by that, and the settings for which its dialect declares it itself.
     behavior: Mapping[str, Any]
     own: frozenset[str]
     known: Mapping[Keys, str]
@@ -129,7 +129,7 @@ def significant(losses: Iterable[Loss], here: Weighing, document: Any, stream: b
 
 
 def needs_no_field(loss: Loss) -> bool:
-    """Whether an entry is about a value which the target acts on, or the receiver knows, without a field for it."""
+    """Whether an entry is about a value which the target acts on, or the receiver has, without a field for it."""
     return loss.fate == "approximated" and (loss.detail == UNASKED or loss.detail in _known_ways())
 
 
@@ -139,7 +139,7 @@ def _known_ways() -> frozenset[str]:
 
 
 class _Scale:
-    """What the tables say of the values of one kind of document on the way from one protocol to another."""
+    """The rows of the tables for the values of one kind of document on the way from one protocol to another."""
 
     __slots__ = ("_behavior", "_crosses", "_own", "_requests", "_root", "streams", "table", "wire")
 
@@ -275,7 +275,7 @@ class _Weigher:
             return False
 
     def _is_echo(self, keys: Keys) -> bool:
-        """Whether a value is in a setting of an answer that repeats what the request asked for."""
+        """Whether a value is in a setting of an answer that repeats a setting of the request."""
         if self.here.exchange is None or type(self.here.answer) is not dict:
             return False
         table = self.scale.table
@@ -301,7 +301,7 @@ class _Weigher:
 
 
 def _within(asked: Any, answered: Any) -> bool:
-    """Whether an answer's setting holds all that was asked for; what the provider filled in does not matter."""
+    """Whether an answer's setting holds all that was requested; what the provider filled in does not matter."""
     if type(asked) is dict and type(answered) is dict:
         return all(
             value is None or key == "extra" or (key in answered and _within(value, answered[key]))

@@ -83,7 +83,7 @@ def level_of(loss: Loss, levels: Levels) -> Level:
 
 
 def at_level(losses: Losses, levels: Levels, level: Level) -> Losses:
-    """The losses for which `levels` says `level`."""
+    """The losses at `level` by `levels`."""
     return Losses(loss for loss in losses if level_of(loss, levels) == level)
 
 

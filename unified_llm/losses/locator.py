@@ -167,7 +167,7 @@ class Finder(Notes):
         if not keys:
             paths = [*paths, *self._elsewhere(node)]
         elif fate == "lost" and self._half_said(node, keys):
-            # What was said by that word alone is gone all the same.
+            # A value that only that word represented is gone all the same.
             below = [key for key in self._placed_below(id(node)) if key[: len(keys)] == keys and key != keys]
             gone = [key for key in below if at(node, key) is not None and not self._half_said(node, key)]
             half = detail or "sent in part; the target value is less specific"
@@ -209,7 +209,7 @@ class Finder(Notes):
         return list(map(maker(self.base, below, capability or self._capability(nodes[0], keys), fate, detail), places))
 
     def _laid_out(self, nodes: list[Node], keys: Keys) -> tuple[Keys, list[Keys]] | None:
-        """Where a leaf is in its wire node, and where those stand, if the reader told both of all these nodes."""
+        """Where a leaf is in its wire node, and where those stand, if the reader noted both of all these nodes."""
         if self.reader is None or id(nodes[0]) not in self.reader.stands:
             return None
         kind = nodes[0].get("type")

@@ -28,7 +28,7 @@ class _Row(NamedTuple):
 
 
 def is_bookkeeping(detail: str) -> bool:
-    """Whether a reason is one of those that say that a value is of no consequence.
+    """Whether a reason is one of those for values of no consequence.
 
     >>> is_bookkeeping("openai-chat has no ids of items"), is_bookkeeping("openai-chat has no seed")
     (True, False)

@@ -136,7 +136,7 @@ class Losses(tuple[Loss, ...]):
 class StreamLosses:
     """The losses of a stream so far, each once; an endless stream that repeats itself takes no endless memory.
 
-    Of losses that differ in nothing but the number of their event, `ALIKE` are kept one by one. The others are told
+    Of losses that differ in nothing but the number of their event, `ALIKE` are kept one by one. The others are reported
     together: the first of them, with how many there are behind it.
     """
 

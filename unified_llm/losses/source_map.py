@@ -1,7 +1,7 @@
 """What a conversion noted of its nodes: which came from which, where they stand, and where their leaves are.
 
-A reading notes pairs of nodes, and the place of a leaf only where it is not told by its key or its value. What is made
-of these notes here is made when a loss asks for it (`locator.py`).
+A reading notes pairs of nodes, and the place of a leaf only where it does not follow from its key or its value. What is
+made of these notes here is made when a loss needs it (`locator.py`).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Result:
 
 
 class Notes(Naming):
-    """What is known of the nodes of one conversion, each found out when it is first asked for."""
+    """The data of the nodes of one conversion, each computed on first use."""
 
     _inside_tools: Keys = ()
 
@@ -223,7 +223,7 @@ class Notes(Naming):
         return node if given is None else id(given)
 
     def _place(self, node: int, keys: Keys) -> Keys | None:
-        """Where a leaf of a node is in its wire node, if its reader told."""
+        """Where a leaf of a node is in its wire node, if its reader noted it."""
         if self.reader is None:
             return None
         place = self.reader.places.get((node, *keys))
@@ -295,7 +295,7 @@ class Notes(Naming):
         return any(key[:depth] in self._lost for depth in range(1, len(key) + 1))
 
     def _told(self, node: Node, keys: Keys, fate: str) -> Keys | None:
-        """The path of a leaf of which its reader told where it is, or what holds it.
+        """The path of a leaf whose place its reader noted, or what holds it.
 
         None where another leaf may have come from there too: what is lost of a word is not lost if the other arrived.
         """
@@ -315,7 +315,7 @@ class Notes(Naming):
         if type(wire) is not dict:
             return None
         if depth < len(keys):
-            # Below what it told, names are the same.
+            # Below a noted place, names are the same.
             whole = place + keys[depth:]
             return self._join(wire, whole) if not absolute and exists(wire, whole) else None
         for last in () if fate != "lost" else (place[-1:], ()) if place else ((),):
@@ -328,7 +328,7 @@ class Notes(Naming):
         return place[1:] if absolute else self._join(wire, place)
 
     def _told_of_root(self, leaf: tuple[Any, ...], places: dict[tuple[Any, ...], Keys]) -> Keys | None:
-        """The same of a leaf of the root, which is told of itself or not."""
+        """The same of a leaf of the root, which is noted for itself or not."""
         place = places.get(leaf)
         if place is None or place[:1] == (...,) or at(self.doc, place) is None:
             return None
@@ -342,20 +342,20 @@ class Notes(Naming):
         return place
 
     def _placed_below(self, node: int) -> Iterable[Keys]:
-        """The leaves of a node whose place its reader told."""
+        """The leaves of a node whose place its reader noted."""
         if self.reader is not None and node in self.reader.stands:
             return (*self._places_of.get(node, ()), *self._laid(node))
         return self._places_of.get(node, ())
 
     def _laid(self, node: int) -> dict[Keys, Keys]:
-        """The places that its reader told of all nodes of its kind."""
+        """The places that its reader noted for all nodes of its kind."""
         if self.reader is None or node not in self.reader.stands:
             return {}
         return self.reader.laid.get(self._read[node]["type"], {})
 
     @once
     def _places_of(self) -> Mapping[int, Iterable[Keys]]:
-        """The keys that a reader told the place of, by node."""
+        """The keys whose place a reader noted, by node."""
         found: dict[int, list[Keys]] = {}
         for leaf in self.reader.places if self.reader is not None else ():
             found.setdefault(leaf[0], []).append(leaf[1:])
@@ -377,7 +377,7 @@ class Notes(Naming):
 
     @once
     def _moved(self) -> frozenset[Any]:
-        """The keys of the root of which its reader told the place."""
+        """The keys of the root whose place its reader noted."""
         root = id(self.root)
         if self.reader is None or root in self.reader.stands:
             return frozenset(keys[0] for keys in self._placed_below(root))

@@ -41,7 +41,7 @@ Facing = Literal["provider", "client"]
 
 
 class _Recorded:
-    """The exchange of a conversion, made when it is first asked for: who needs the request alone does not."""
+    """The exchange of a conversion, made on first use: a caller of the request alone needs none."""
 
     def __get__(self, done: Converted | None, owner: type) -> Exchange | None:
         if done is None:
@@ -63,7 +63,7 @@ class Converted:
     """A finished conversion: `value` is the target's JSON value, `losses` what did not come through as it was.
 
     `http` holds what the target carries outside the body (`method`, `path`, `query`, `headers`, `status`), and
-    `exchange` what the conversion of the answer will want to know (None unless a request was converted).
+    `exchange` what the conversion of the answer needs (None unless a request was converted).
 
     >>> body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
     >>> done = convert(body, source="openai-chat", target="google-generate-content")
@@ -109,7 +109,7 @@ def convert(
     `body` is a JSON value, JSON text as bytes, or an SDK object (anything with `model_dump`); it is not changed.
     `source` and `target` are protocol ids, with a dialect behind a colon where one is meant (`openai-chat:deepseek`).
     `kind` is "request" (default), "response", "error", or another the adapters declare. `model` is the target's model.
-    `http` is what the source carried outside the body. `facing` says who reads the result: "provider" (default for
+    `http` is what the source carried outside the body. `facing` is the reader of the result: "provider" (default for
     requests) or "client" (default otherwise). `exchange` is what converting the request gave. `on_loss` is a level
     or a mapping of `capability-glob[@fate]` to levels. `vault` remembers the opaque data that a client drops, under the
     conversation so far: pass it to both conversions, and the request's exchange to that of the answer. `secret` (a
@@ -362,7 +362,7 @@ def write(
 def to_sdk(value: Any, protocol: ProtocolName, kind: KindName = "request") -> Any:
     """The official SDK's own object for a wire document; a request stays the dict the SDK takes as keyword arguments.
 
-    `protocol` and `kind` say what the document is, as in `read`; "stream" is the data of one event of a stream.
+    `protocol` and `kind` are those of the document, as in `read`; "stream" is the data of one event of a stream.
     Raises `MissingExtra` naming the extra to install when the SDK is missing, `InvalidBody` for a value of which the
     SDK can make no object.
 

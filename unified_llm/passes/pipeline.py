@@ -1,8 +1,8 @@
 """What happens between reading and writing a document, and what is remembered of it.
 
 Seeds are chosen, a request is made to meet what its target demands (history, schemas, names, pieces and handles of
-others), an answer is turned back to what its client asked for. Nodes that were made keep standing, in the report, where
-those stood that they are made of.
+others), an answer is restored to the names and types of its request. Nodes that were made keep standing, in the report,
+where those stood that they are made of.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def ends(
     secret: SecretLike = None,
     opens: bool = False,
 ) -> tuple[Reader, Writer]:
-    """What reads and what writes in one conversion, of a document or a stream; `facing` says who reads the result.
+    """What reads and what writes in one conversion, of a document or a stream; `facing` is the reader of the result.
 
-    `same` says that the source is the target, dialect and all; `opens`, that a client sent what is read, so that there
+    `same` means that the source is the target, dialect and all; `opens`, that a client sent what is read, so that there
     may be envelopes in it.
     """
     keys = Secret.of(secret)
@@ -200,7 +200,7 @@ def _passes() -> tuple[Callable[..., Any], ...]:
 
 
 def _plainly(items: list[Any], reader: Reader | None, writer: Writer) -> Outline | None:
-    """The outline of a conversation of which its reader said that it is plain, and nothing came to it since."""
+    """The outline of a conversation that its reader marked as plain, and nothing came to it since."""
     if reader is None or not reader.plain or writer.vault is not None or len(reader.outline.letters) != len(items):
         return None
     return reader.outline
@@ -247,14 +247,14 @@ def _follow(replaced: Iterable[tuple[Any, Any]], reader: Reader | None) -> None:
 
 
 def recording(source: str, target: str, node: Any, value: Any, writer: Writer) -> Callable[[], Exchange]:
-    """What makes the exchange of a request's conversion; the result may be changed before it is asked for."""
+    """What makes the exchange of a request's conversion; the result may be changed before its use."""
     items = node.get("input") if type(node) is dict else None
     count = len(items) if items else 0
     return partial(_exchange, source, target, node, count, value.get("model") if type(value) is dict else None, writer)
 
 
 def _exchange(source: str, target: str, node: Any, count: int, named: Any, writer: Writer) -> Exchange:
-    """What converting the answer of a request will want to know of it."""
+    """The data of a request that the conversion of its answer needs."""
     settings: dict[str, Any] = {}
     seed, options = writer.seed, {}
     if type(node) is dict:

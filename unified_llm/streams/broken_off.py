@@ -1,8 +1,9 @@
-"""What a stream said of its answer, and never came to say because it ended in an error.
+"""The values of a stream that its target never got because it ended in an error.
 
-A target tells a few facts of an answer when it opens, and the others with its end. After an error there is no end, so
+A target sends a few values of an answer when it opens, and the others with its end. After an error there is no end, so
 whatever was left for it is lost: the usage so far, the settings that the source repeated, what a frame held beside its
-text. `Streams.opening` says what is told first; what has no form here at all is found out by writing a whole answer.
+text. `Streams.opening` declares what is sent first; what has no form here at all is found out by writing a whole
+answer.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Node = dict[str, Any]
 Entry = tuple[Node, tuple[Any, ...], str, str, "str | None"]
 
 DETAIL = "the stream ended in an error before it was sent"
-# Facts of an answer that its frames tell by being there.
+# Facts of an answer that the presence of its frames implies.
 _IMPLIED = frozenset(("type", "object", "status", "output", "choices", "extra", "error", "finish"))
 _SLOTS = ("rest", "turn")  # of what a reader kept, those that hold values
 _LIFECYCLE = frozenset(("response.created", "response.in_progress", "response.queued"))
@@ -51,7 +52,7 @@ class BrokenOff:
             self.first = event["response"]
 
     def entries(self, opened: bool) -> list[Entry]:
-        """What is lost, once; `opened` says that a frame of the target's was sent before the error."""
+        """What is lost, once; `opened` means that a frame of the target's was sent before the error."""
         if self.done:
             return []
         self.done = True

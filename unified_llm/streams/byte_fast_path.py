@@ -37,7 +37,7 @@ class _Value(NamedTuple):
 
 
 def reader_of(frame: bytes, more: ReadMore) -> Read | None:
-    """What reads frames like this one, which went the short way; None where its bytes do not tell.
+    """The template for reading frames like this one, which took the fast path; None where its bytes are not enough.
 
     >>> like = {"event": None, "data": {"n": 1, "delta": "Hello"}}
     >>> read = reader_of(b'data: {"n":1,"delta":"Hello"}', ReadMore(like, ("data", "delta"), print, ("n",)))
@@ -88,7 +88,7 @@ def reader_of(frame: bytes, more: ReadMore) -> Read | None:
 
 
 def writer_of(frame: bytes, more: WriteMore) -> Write | None:
-    """What writes frames like this one, which went the short way; None where its bytes do not tell.
+    """The template for writing frames like this one, which took the fast path; None where its bytes are not enough.
 
     >>> more = WriteMore({"event": None, "data": {"n": 1, "delta": "Hello"}}, ("data", "delta"), None, "n", lambda: 2)
     >>> write = writer_of(b'data: {"n":1,"delta":"Hello"}\\n\\n', more)

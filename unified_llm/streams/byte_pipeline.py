@@ -32,7 +32,7 @@ __all__ = ["ByteStream", "atranslate_sse", "translate_sse"]
 Event = dict[str, Any]
 
 _END = b"\n\n"
-_TRIES = 3  # frames that went the short way may still be told in other bytes each time
+_TRIES = 3  # frames on the fast path may still have other bytes each time
 
 
 class ByteStream:
@@ -204,7 +204,7 @@ _HEADS = 256
 
 
 def _encoded(name: str | None, data: str | bytes) -> bytes:
-    """One event, without its name where no line can hold that: its data say it too."""
+    """One event, without its name where no line can hold that: its data have it too."""
     try:
         return encode(name, data)
     except ValueError:
@@ -218,11 +218,11 @@ def translate_sse(
     """Translate the bytes of an event stream to the bytes the target's own clients read, as they come.
 
     Takes what `convert_stream` takes, and `array`: whether to write one JSON array instead of server-sent events, where
-    the target has that framing (ValueError where it has not); None, the default, is as the client of `exchange` asked.
-    A source that has both framings may come in either. The same protocol on both sides, with nothing to change, passes
-    the bytes through untouched, line by line, but for keepalives dressed as data, which become comments, and for data
-    that look like an envelope of this library. Between two protocols an
-    event that is half of its JSON ends the stream, in the target's own error.
+    the target has that framing (ValueError where it has not); None, the default, is as the client of `exchange`
+    requested. A source that has both framings may come in either. The same protocol on both sides, with nothing to
+    change, passes the bytes through untouched, line by line, but for keepalives dressed as data, which become comments,
+    and for data that look like an envelope of this library. Between two protocols an event that is half of its JSON
+    ends the stream, in the target's own error.
 
     >>> chunk = (b'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,'
     ...          b'"delta":{"content":"Hi"},"finish_reason":"stop"}]}\\n\\ndata: [DONE]\\n\\n')

@@ -1,9 +1,10 @@
 """The short way of a stream's bulk, made of two templates: how an event looks on its way in, and on its way out.
 
-Nearly all of a stream is the last event over again, but for its text. Both sides show that event and say where its text
-stands (`ReadMore`, `WriteMore`). Here the two become one loop, which knows a fresh event by one comparison of dicts,
-made in C, and builds the other of copies. Loops differ by nothing but their paths, so their lines are put together as
-source and compiled, once a process for each pair of paths: functions that call each other take a quarter more.
+Nearly all of a stream is the last event over again, but for its text. Both sides show that event and note where its
+text stands (`ReadMore`, `WriteMore`). Here the two become one loop, which recognizes a fresh event by one comparison of
+dicts, made in C, and builds the other of copies. Loops differ by nothing but their paths, so their lines are put
+together as source and compiled, once a process for each pair of paths: functions that call each other take a quarter
+more.
 """
 
 from __future__ import annotations
@@ -80,8 +81,8 @@ class ReadMore:
 
     Beside the text, the values of the keys `beside` of its data may differ, which mean nothing to other protocols; of
     such a value that is an object, `inside` are the keys that do. The value of `very` has to be the very one, where
-    equal ones (0, 0.0 and False) are told apart. `said` notes each text. `counts` is shown each such event, or the last
-    of some, and notes what counts of it; it gives False, and has noted nothing, for one that is none of them.
+    equal ones (0, 0.0 and False) are distinguished. `said` notes each text. `counts` is shown each such event, or the
+    last of some, and notes what counts of it; it gives False, and has noted nothing, for one that is none of them.
     """
 
     def __init__(
@@ -105,7 +106,7 @@ class ReadMore:
 
     @cached_property
     def text(self) -> Callable[[Event], str | None]:
-        """The text of a wire event like the last one, noted as said; None, with nothing noted, for any other."""
+        """The text of a wire event like the last one, noted; None, with nothing noted, for any other."""
         read: Callable[[Event], str | None] = _compiled(self.shape, None).one(*self.values)
         return read
 
@@ -123,13 +124,13 @@ class ShortWay:
         return made
 
     def events(self, events: Iterator[Any], ended: Callable[[int, list[Any]], None]) -> Iterator[Event]:
-        """Of one after the other; `ended` is told how many there were, and the first that is none of them, if any."""
+        """Of one after the other; `ended` gets how many there were, and the first that is none of them, if any."""
         made: Iterator[Event] = self._lines.each(events, ended, *self._values)
         return made
 
 
 def short_way(reads: ReadMore, writes: WriteMore, *, as_it_came: bool = False) -> ShortWay:
-    """What reads and writes more of an event; `as_it_came` says that the last one left as it came."""
+    """What reads and writes more of an event; `as_it_came` means that the last one left as it came."""
     beside = reads.shape.beside
     shape = writes.shape._replace(beside=tuple(key for key in writes.shape.beside if key in beside))
     if as_it_came and shape.beside == beside and not shape.number:

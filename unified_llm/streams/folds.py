@@ -74,7 +74,7 @@ class Collector:
         class_ = CLASS.get(kind)
         if class_ in ("open", "end"):
             if class_ == "end":
-                # An opening says that the response is under way; only the end says how it came out.
+                # An opening has the status of a response under way; only the end has the final one.
                 self.response.pop("status", None)
                 self.ended = True
             self.response = {**self.response, **event["response"]}
@@ -141,7 +141,7 @@ class Collector:
             target[key] = event[key]
 
     def _position(self, place: Place, where: str, index_key: str, event: Event, parts: list[Any]) -> int:
-        """The position of the part an event speaks of. What is new comes last: parts stand in order of appearance."""
+        """The position of the part of an event. What is new comes last: parts stand in order of appearance."""
         known = self._positions.get((place, where))
         if known is None:
             known = self._positions[place, where] = {index: index for index in range(len(parts))}
@@ -157,7 +157,7 @@ class Collector:
 def collect(events: Iterable[Event]) -> Node:
     """The canonical response a stream of canonical events amounts to.
 
-    The terminal event's own output wins; without one, items are what their done events say, or what their deltas add
+    The terminal event's own output wins; without one, items are those of their done events, or what their deltas add
     up to. Raises `RemoteProtocolError` for a stream that failed, was cut off, or breaks the grammar, and `InvalidBody`
     for an event that is not what its type declares.
 
@@ -250,7 +250,7 @@ def _item_events(item: Node, at: Node) -> Iterator[Event]:
     if "status" in item:
         opening["status"] = "in_progress"
     if streamed and item.get("extra"):
-        # Where a call is opened by what all of it but its arguments says, so is what its protocol keeps with it.
+        # Where a call is opened by all of it but its arguments, so is what its protocol keeps with it.
         kept = {name: {"rest": own["rest"]} for name, own in item["extra"].items() if own.get("rest")}
         opening.update({"extra": kept} if kept else {})
     yield {"type": "response.output_item.added", **at, "item": opening}
@@ -311,7 +311,7 @@ def _part_events(part: Node, at: Node, bracket: str) -> Iterator[Event]:
 
 
 def _grown(value: Any, type_: type) -> Any:
-    """What a delta is added to; what an opening has in place of it says nothing."""
+    """What a delta is added to; the value of an opening in its place has no information."""
     return value if type(value) is type_ else type_()
 
 
@@ -330,7 +330,7 @@ def _copy(value: Any) -> Any:
 
 
 def framed(event: Any, number: int | None) -> Event:
-    """A wire event with its name, or with none where it says none; `InvalidBody` for what is not an event."""
+    """A wire event with its name, or without one where it has none; `InvalidBody` for what is not an event."""
     if type(event) is not dict or "data" not in event:
         raise InvalidBody(pointer((number,)), "a wire event is an object with its `data`, and its name under `event`")
     name = event.get("event")

@@ -7,7 +7,7 @@ open, and closes with `response.output_item.done`, whose item is the truth: delt
 event may come at any time; after it only a failed end may follow. Frames without canonical meaning
 (`unified_llm:frame`) and events of unknown types may come anywhere and change nothing.
 
-Rule 1: everything that decides whether an event is legal stands in the tables below. Rule 2: this file knows
+Rule 1: everything that decides whether an event is legal stands in the tables below. Rule 2: this file contains
 neither a protocol nor a direction; its caller says whose fault an illegal event is. Rule 3: an index is a name.
 It is an integer of at least 0, and nothing is allocated for the size of it.
 """
@@ -28,14 +28,14 @@ ALONE = frozenset(
     """response.steer.accepted response.steer.pending response.steer.failed response.audio.delta
     response.audio.transcript.delta response.image_generation_call.partial_image""".split()
 )
-"""Events that say what no item and no response says again: a writer that has no form for them loses it."""
+"""Events whose content no item and no response repeats: a writer that has no form for them loses it."""
 PASSING = frozenset(("response.in_progress", "response.queued"))
-"""Events about an answer under way, whose `continuation_token` no response at the end says again."""
+"""Events about an answer under way, whose `continuation_token` no response at the end repeats."""
 ADDRESS = frozenset(
     """type sequence_number stream_id response_id item_id choice output_index content_index summary_index obfuscation
     extra""".split()
 )
-"""Keys of an event that say where it belongs, and not what."""
+"""Keys of an event for its place, not for its content."""
 TERMINAL = {"response.completed": "completed", "response.incomplete": "incomplete", "response.failed": "failed"}
 
 # What an event does to the response. "item" and "part" events are checked against ITEM as well.
@@ -93,7 +93,7 @@ PARTS = {
     "response.reasoning_summary_part.done": SUMMARY,
 }
 INSIDE = frozenset([*(f"{stem}.{end}" for stem in BUILDS for end in ("delta", "done")), *PARTS, ANNOTATION])
-# The object without which an event says nothing.
+# The object without which an event is empty.
 _NEEDS: dict[str, str] = {
     **dict.fromkeys([kind for kind, class_ in CLASS.items() if class_ in ("open", "end")], "response"),
     **dict.fromkeys(("response.output_item.added", "response.output_item.done"), "item"),
@@ -106,7 +106,7 @@ _INDICES = ("choice", "output_index", "content_index", "summary_index", "annotat
 class Grammar:
     """The state of one stream. `feed` raises for an event that cannot come now.
 
-    `local=True` says that the events come from our side, so an illegal one is a `LocalProtocolError`; otherwise it is
+    `local=True` means that the events come from our side, so an illegal one is a `LocalProtocolError`; otherwise it is
     the provider's, a `RemoteProtocolError`.
     """
 
@@ -174,5 +174,5 @@ def _address(event: Event) -> tuple[Any, ...]:
 
 
 def place_of(event: Event) -> Place:
-    """Where an event's item stands; null is said for what is not."""
+    """Where an event's item stands; null for one that is not an integer."""
     return event.get("choice") or 0, event.get("output_index") or 0

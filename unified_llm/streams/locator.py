@@ -1,10 +1,10 @@
 """Where a loss in a stream comes from.
 
-What is lost when an item or the response ends was said in an earlier event, and often in several. So a stream's reader
-keeps its notes to the end, and the pipe keeps, by their numbers, those events that a note was made on: never the deltas
-that a stream is full of. Each of their nodes is known by its identity; a node that was put together says of each of its
-pieces where it came from (`Reader.gather`). Only when there is something to report is any of it walked, each event
-once.
+A value that is lost when an item or the response ends came in an earlier event, and often in several. So a stream's
+reader keeps its notes to the end, and the pipe keeps, by their numbers, those events that a note was made on: never the
+deltas that a stream is full of. Each of their nodes is identified by its identity; a node that was put together notes
+for each of its pieces where it came from (`Reader.gather`). Only when there is something to report is any of it walked,
+each event once.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ class Trail:
         return "native.field"
 
     def spots(self, path: Keys) -> list[Keys]:
-        """What tells a path from others without a walk: the object above it with its key, and what stands there."""
+        """The key of a path without a walk: the object above it with its key, and what stands there."""
         doc = self.reader.docs.get(path[0]) if path else None
         return [(id(at(doc, path[2:-1])), *path[2:][-1:]), (id(at(doc, path[2:])),)]
 
@@ -323,7 +323,7 @@ class _StreamFinder(Finder):
         return super()._source(node, keys) or self.now
 
     def _stands_for(self, node: int) -> int:
-        # What has no type is the response's: what a stream says of it is read when it comes, and again at the end.
+        # What has no type is the response's: its values are read when they come, and again at the end.
         read = self._read.get(node)
         return super()._stands_for(node) if read is None or "type" in read else 0
 

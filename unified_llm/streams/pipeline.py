@@ -40,8 +40,8 @@ class Pipe:
     """One stream on its way from a wire (`source`) to another."""
 
     reads = True  # whether it starts from a wire
-    aloud = False  # whether a stream that was cut off is told to a client of its own protocol too
-    repeats = True  # whether the short way is taken where both sides know one; the suite compares it with the long one
+    aloud = False  # whether a stream that was cut off is reported to a client of its own protocol too
+    repeats = True  # whether the fast path is taken where both sides have one; the suite compares it with the other
     reading: Reader
     writing: Writer
 
@@ -74,7 +74,8 @@ class Pipe:
         self.grammar: Grammar = Grammar()
         self.on_loss = on_loss
         self.losses: StreamLosses = StreamLosses()
-        # The last events, of which no more is kept than the reader's notes need: losses are often told a little later.
+        # The last events, of which no more is kept than the reader's notes need: losses are often reported a little
+        # later.
         self.recent: deque[tuple[int, Any]] = deque(maxlen=64)
         self.weighing: Weighing = Weighing(source, target, "response", exchange, None, here.adapter)
         self.trail: Trail = Trail(self.reading, self.writing, self.origin, self.goal)
@@ -98,7 +99,7 @@ class Pipe:
             from ..passes.restore_response import RestoringWriter, restoring
 
             undoing = restoring(exchange)
-        # What is held and told later has no place in the frames it came in: they are written anew.
+        # What is held and sent later has no place in the frames it came in: they are written anew.
         anew = undoing is not None and undoing.holds and self.origin is self.goal
         if anew:
             self.writing.source = ""
@@ -220,7 +221,7 @@ class Pipe:
             self.turned = len(reading.turns)
 
     def _follow(self, events: list[Event], out: list[Event]) -> None:
-        """Note what is said of the answer, and report what of it no frame says, where an error ends the stream."""
+        """Note the values of the answer, and report those that no frame has, where an error ends the stream."""
         for event in events:
             if "response" in event:
                 self.broken.feed(event)
@@ -233,7 +234,7 @@ class Pipe:
                 self._report_unsent()
 
     def _report_unsent(self) -> None:
-        """Report what the frames before an error said, and no frame of the target's."""
+        """Report the values of the frames before an error that no frame of the target has."""
         unsent, self.unsent = self.unsent, None
         if unsent is None:
             return

@@ -1,4 +1,4 @@
-"""What a stream that broke off said, and its target never came to send.
+"""The values of a stream that broke off that its target never sent.
 
 Readers and writers hold things back: a call until its arguments are whole, an item until it ends. When a stream ends in
 an error those are never sent, and neither the reader nor the writer alone can list them. So it is tried: the frames
@@ -30,7 +30,7 @@ __all__ = ["HeldFrames", "replayed"]
 Event = dict[str, Any]
 Keys = tuple[Any, ...]
 Place = tuple[int, int]
-# What becomes of a list of wire events: their frames in the target and, if asked for, the report.
+# What becomes of a list of wire events: their frames in the target and, if requested, the report.
 Replay = Callable[[list[Event], bool], Any]
 
 # So many of the first frames are kept and so many of the last; where there are any of these, so many of each shape are
@@ -40,7 +40,7 @@ _TYPES = frozenset(("type", "event_type"))
 # How many leaves, each counted with what holds it, are converted in all trials of one stream. What is undecided then
 # is called lost.
 _EFFORT = 60_000
-# What says where a frame belongs, and not what.
+# Keys for the place of a frame, not for its content.
 _INDEX = (ADDRESS - {"obfuscation", "extra"}) | {"index"}
 # Of so many characters, a text that is found in what was sent was sent.
 _TELLING = 8
@@ -99,7 +99,7 @@ class HeldFrames:
         self._choose(items)
         named, found, frames = _Named(report), list[Loss](), self.frames
         if any(deep_path(frame.event["data"]) is not None for frame in frames) or self._size() > _EFFORT // 4:
-            # Too deep to be compared, or too large for more than a few trials: nothing is said of single values.
+            # Too deep to be compared, or too large for more than a few trials: single values are not reported.
             return [Loss(pointer((frame.number, "data")), "native.field", "lost", DETAIL) for frame in frames]
         trial = _Trial([frame.event for frame in frames], replay)
         for index, frame in enumerate(frames):
@@ -185,7 +185,7 @@ class _Trial:
         return found
 
     def _left_of(self, data: Any, keys: Keys) -> list[Keys]:
-        """What of an unsent value was not sent in pieces: sources say a text again when it ends, whatever it was."""
+        """What of an unsent value was not sent in pieces: sources repeat a text when it ends, whatever it was."""
         leaves = [(place, value) for place, value in _leaves(_at(data, keys), keys) if value != ""]
         left = [place for place, value in leaves if not self._is_sent(value)]
         return [keys] if leaves and len(left) == len(leaves) else left
@@ -201,7 +201,7 @@ class _Trial:
 
     def _makes_no_difference(self, index: int, group: list[Keys]) -> bool:
         data = self.events[index]["data"]
-        # A stream says a thing more than once; it is altered wherever it says it, so one verdict is that of all places.
+        # A stream repeats values; one is altered in all its places, so one verdict is that of all places.
         said = {_said(inner, value) for keys in group for inner, value in _leaves(_at(data, keys), keys)}
         known = [self.judged.get(each) for each in said]
         if False in known or None not in known:
@@ -223,7 +223,7 @@ class _Trial:
         events = list(self.events)
         for number, places in changes.items():
             events[number] = {**events[number], "data": _altered(events[number]["data"], places)}
-        # A value that its frame has to have is said by there being one: another would be reported.
+        # A value that its frame has to have is implied by the frame: another would be reported.
         return all(self.replay(events, reports) == base for reports, base in self.bases.items())
 
 

@@ -56,7 +56,7 @@ class _WritePipe(Pipe):
         self.writing.source = None  # the events come from no protocol
         self.count = 0
         self.grammar = Grammar(local=True)
-        # The events that say what the response and each of its items are: a writer may keep what is ill-typed in them
+        # The events with the response and each of its items: a writer may keep what is ill-typed in them
         # until a later event, for which it is then not to blame.
         self.held: dict[Place | str, list[tuple[int, Event]]] = {}
 

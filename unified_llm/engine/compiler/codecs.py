@@ -102,12 +102,12 @@ def enum_write(words: Mapping[str, str], back: Mapping[str, str], also: Mapping[
 
 
 def words_read(read: Convert) -> Convert:
-    """The canonical words of a list, in which each meaning is said in one word alone."""
+    """The canonical words of a list, in which each meaning has one word alone."""
 
     def read_each(words: Any, x: Any) -> Any:
         found = {word: read(word, x) for word in words}
         if len(set(found.values())) != len(found):
-            raise Mismatch((), "says one thing in two words")
+            raise Mismatch((), "has two words for one thing")
         return [found[word] for word in words]
 
     return read_each

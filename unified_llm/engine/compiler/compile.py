@@ -1,9 +1,9 @@
 """One emitter: a shape's rows as one straight-line Python function a direction.
 
 Reading and writing are the same walk: over the keys of a source object, filling a target object. `Emitter` holds the
-walk; what differs between the directions is the dozen places that ask `self.reads`. A function counts down the keys it
-understood and looks for leftovers only when the count is not zero. It may answer in two ways: with the result, or by
-raising one of `FAULTS`, "not mine"; `explain.py` says why when asked. So that nothing is recorded of what is
+walk; what differs between the directions is the dozen places that check `self.reads`. A function counts down the keys
+it understood and looks for leftovers only when the count is not zero. It may answer in two ways: with the result, or by
+raising one of `FAULTS`, "not mine"; `explain.py` finds the reason on request. So that nothing is recorded of what is
 refused, everything that can raise comes before everything that records.
 
 Modes: "whole" (an object is a node), "flat" (its keys are keys of a node that others fill too), "slot" (a node is made
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["STEP", "compiled", "source_of"]
 
 STEP = 5
-"""After so many absent keys a function asks whether anything is left at all."""
+"""After so many absent keys a function checks whether anything is left at all."""
 
 _NAMES: dict[str, Any] = {
     "ABSENT": ABSENT,
@@ -196,7 +196,7 @@ class Emitter(Source):
             self.optional(key, child, var, number, rest)
 
     def always(self, child: Branch | Row) -> bool:
-        """Whether the absence of a key means something, so that it is asked for even when nothing is left."""
+        """Whether the absence of a key means something, so that it is checked even when nothing is left."""
         if isinstance(child, Branch):
             return not self.reads and any(map(self.always, child.children.values()))  # absent with what is in it
         if self.reads:
@@ -331,7 +331,7 @@ class Emitter(Source):
                     self.default(child)
 
     def default(self, row: Row) -> None:
-        """What the target demands where the source did not say it."""
+        """What the target requires and the source does not have."""
         key, default, about = row.wire[-1], row.field.default, (self.shape.node, row.key)
         with self.block("" if row.must else "if not x.own:"):
             self.above(row.wire[:-1])

@@ -1,7 +1,7 @@
-"""What one conversion knows, and the book in which its losses stand until they are asked for.
+"""The state of one conversion, with its losses until they are read.
 
 Losses are recorded as (canonical node, key path, fate, detail) and located afterwards, from structure, when there are
-any (`places.py`). Nothing is written down while reading. A pass between reading and writing works on copies and says
+any (`places.py`). Nothing is written down while reading. A pass between reading and writing works on copies and notes
 what replaced what; `weigh` then finds what left the document and was not reported.
 """
 
@@ -69,7 +69,7 @@ class Context:
         return {"kind": kind, "data": data, "origin": self.origin}
 
     def owns(self, origin: Any) -> bool:
-        """Whether opaque data of this origin goes back to the target. What only one side knows always matches.
+        """Whether opaque data of this origin goes back to the target. A value that only one side has always matches.
 
         >>> x = Context("a", "b", here={"scope": "key-1"}, match=("scope",))
         >>> [x.owns(origin) for origin in ({"protocol": "b"}, {"protocol": "b", "scope": "key-2"}, {"protocol": "a"})]
@@ -83,7 +83,7 @@ class Context:
     # ---- losses ----------------------------------------------------------------------------------------------------
 
     def lost(self, c: Node, keys: tuple[Any, ...], detail: str = "") -> None:
-        """Nothing of the value at `keys` of the canonical node was written. What says nothing is not a loss."""
+        """Nothing of the value at `keys` of the canonical node was written. An empty value is not a loss."""
         value: Any = c
         for key in keys:
             value = value[key]
@@ -95,7 +95,7 @@ class Context:
         self.raw.append(Raw(c, keys, "approximated", detail))
 
     def added(self, wire: Node, key: str, detail: str = "", about: tuple[str, tuple[str, ...]] | None = None) -> None:
-        """The target demanded a key that the source did not say."""
+        """The target requires a key that the source does not have."""
         self.raw.append(Raw(wire, (key,), "added", detail, about))
 
     def dropped(self, c: Node, detail: str = "") -> None:
@@ -106,7 +106,7 @@ class Context:
                 self.raw.append(Raw(c, ("extra", protocol, "turn"), "lost", detail))
 
     def said_more(self, c: Node, number: int, piece: Node) -> None:
-        """What a piece of opaque data says beside its data: an origin that has more than a protocol is not a loss."""
+        """The fields of opaque data beside the data itself: an origin that has more than a protocol is not a loss."""
         for key, value in piece.items():
             if key not in ("kind", "data", "origin", "carried_on") and said(value):
                 self.raw.append(Raw(c, ("opaque", number, key), "lost"))
@@ -155,17 +155,17 @@ class Context:
     # ---- passes ----------------------------------------------------------------------------------------------------
 
     def replaced(self, old: Node, new: Node) -> Node:
-        """Say that `new` stands in place of `old`: losses of it are located where that stood."""
+        """Note that `new` stands in place of `old`: losses of it are located where that stood."""
         first = self.moved.get(id(old))
         self.moved[id(new)] = (new, first[1] if first else old)
         return new
 
     def carried(self, c: Node, key: str) -> None:
-        """Say that the value of a key that a pass removes lives on elsewhere in the document."""
+        """Note that the value of a key that a pass removes lives on elsewhere in the document."""
         self.kept.add((id(c), key))
 
     def weigh(self, c: Node, run: Callable[[Node, Context], None], lists: Iterable[str] = ("input", "output")) -> None:
-        """Run a pass on a canonical document; report what it removed without saying so.
+        """Run a pass on a canonical document; report what it removed without a note.
 
         A pass may set and remove keys of the document, and put items into new lists. It changes an item by replacing
         it with a copy (`replaced`), never in place. A value that it moved is `carried`; objects and lists are known

@@ -1,4 +1,4 @@
-"""Why a value is not of a shape: asked only after the compiled function said that it is not.
+"""Why a value is not of a shape: called only after the compiled function failed.
 
 Compiled functions answer yes or "not mine". What has to be there is looked at once more here, field by field and in the
 same order, and the first that is wrong is named with path and reason. Nothing is recorded.

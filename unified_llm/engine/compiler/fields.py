@@ -1,6 +1,6 @@
 """The fields of a shape: what stands at one place of a wire object, and under which canonical key.
 
-The list of kinds is closed, because every part of the engine has to know each of them; a new kind needs a decision
+The list of kinds is closed, because every part of the engine has to handle each of them; a new kind needs a decision
 record. A key ending in `?` may be absent from the wire object. A plain JSON value is a constant, an object in the
 declaration is an object of the wire. Canonical keys are dotted where the canonical value lies deeper.
 """
@@ -134,7 +134,7 @@ def string(key: str) -> Field:
 
 
 def boolean(key: str, *, inverted: bool = False) -> Field:
-    """True or false; `inverted` where the wire says the opposite.
+    """True or false; `inverted` where the wire has the opposite.
 
     >>> from unified_llm.engine import Context, Shape
     >>> shape = Shape({"serial?": boolean("parallel_tool_calls", inverted=True)}, name="demo")
@@ -351,7 +351,7 @@ def choices(layout: Choices) -> Field:
 
 
 def flatten(cases: Union) -> Field:
-    """An object, told apart as the cases of a union, whose canonical keys are those of the node around it.
+    """An object, distinguished like the cases of a union, whose canonical keys are those of the node around it.
 
     >>> from unified_llm.engine import Context, Shape, Union
     >>> source = Union("source")
@@ -367,8 +367,8 @@ def flatten(cases: Union) -> Field:
 
 
 def constant(value: Any, *same: str, written: bool = True) -> Field:
-    """What the wire always says. A bare value in a declaration is one; `written=False`: read, and written only where
-    it was said. `same`: further words of that meaning, which are a spelling: the versions of a dated type.
+    """A constant of the wire. A bare value in a declaration is one; `written=False`: read, and written only where
+    it was read. `same`: further words of that meaning, which are a spelling: the versions of a dated type.
 
     >>> from unified_llm.engine import Context, Shape
     >>> shape, x = Shape({"object?": "list", "kind?": constant("a", written=False)}, name="demo"), Context("p", "p")

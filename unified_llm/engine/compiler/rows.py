@@ -1,7 +1,7 @@
 """A declaration, normalized: frozen rows, and the two trees that the rows make.
 
-A row says that the leaf at a wire path and the leaf at a canonical path are one value. Reading walks the tree of wire
-paths and fills the tree of canonical paths; writing is the same walk with the sides exchanged. Everything else the
+A row declares that the leaf at a wire path and the leaf at a canonical path are one value. Reading walks the tree of
+wire paths and fills the tree of canonical paths; writing is the same walk with the sides exchanged. Everything else the
 engine derives (known keys, places, certificate) is derived from these rows, so that a declaration is read once.
 """
 

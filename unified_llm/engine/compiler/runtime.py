@@ -2,7 +2,7 @@
 
 None of it runs for a document that holds declared fields only. `shape` is a `Shape`, `x` the `Context`.
 
-How a document was spelled is found by comparing what would be written with what came. Differences that say nothing are
+How a document was spelled is found by comparing what would be written with what came. Differences without meaning are
 closed markers, by wire path: they hold no value of the document, so that an edit in between is never undone, and they
 are never a loss. A difference that has no marker is an error of the declaration.
 
@@ -236,7 +236,7 @@ def left(c: Node, got: Any, path: Path, shape: Any, x: Any) -> None:
 
 
 def said(value: Any) -> bool:
-    """Whether a value says anything: leaving it out would be a loss.
+    """Whether a value carries information: leaving it out would be a loss.
 
     >>> said({"a": None}), said([0]), said("")
     (False, True, False)
@@ -293,7 +293,7 @@ def _marker(value: Any) -> str:
 
 
 def respelled(wire: Any, form: dict[str, str], shape: Any, above: str = "") -> Any:
-    """A wire object spelled as the markers say, so far as they still fit what it holds.
+    """A wire object in the spelling of the markers, so far as they still fit what it holds.
 
     A marker's key is the path in the wire object, joined by "/". `above`: only the markers that begin with it, which
     are those of the message that holds the object.

@@ -1,6 +1,6 @@
 """What declarations and codecs raise, the facts that readers record, and the names every engine module shares.
 
-A codec answers one question: what does this value become on the other side. Besides returning that it can say
+A codec answers one question: what does this value become on the other side. Besides returning that it can signal
 `Mismatch` (not mine), `Approximate` (only nearly) or `Cannot` (not at all, and why). It reports nothing itself.
 """
 
@@ -35,11 +35,11 @@ Path = tuple[str, ...]
 NATIVE: Final = "unified_llm:native"
 """The `type` of a canonical node that stands for a wire node which no case could read."""
 
-# Facts: bits that a reader sets in `x.flags`. A stage of the pipeline that no fact asks for is not run.
+# Facts: bits that a reader sets in `x.flags`. A stage of the pipeline that no fact requires is not run.
 REST, OPAQUE, MEDIA, CALLS, RESULTS, NATIVES, TOOLS = (1 << bit for bit in range(7))
 
 VOID: Final[tuple[Any, ...]] = (None, "", [], {})
-"""Values that say nothing: leaving one out is not a loss."""
+"""Values without information: leaving one out is not a loss."""
 
 
 class _Absent:

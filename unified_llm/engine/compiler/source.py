@@ -1,6 +1,6 @@
 """Source text of a function over one shape: lines, names, and the target object that it fills.
 
-`Source` knows how to put a value somewhere; what is put where, and when, is the walk of `compile.py`.
+`Source` generates the code that puts a value somewhere; what is put where, and when, is the walk of `compile.py`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Source:
         self.openings: dict[Path, str] = {}  # what the others begin with
         self.values: dict[Path, str] = {}  # values of fields that have to be there, by target path
         self.inner: list[tuple[Branch, str, str, str]] = []  # objects that have to be there, with counts
-        self.worded: list[tuple[Row, str]] = []  # what has to be there and may have been said in another word
+        self.worded: list[tuple[Row, str]] = []  # what has to be there and may have another word
         self.nears: list[tuple[Path, str]] = []  # what has to be there and is only approximated, and why
         self.late: list[tuple[Path, str]] = []  # what has to be there, unless it is among the leftovers
         self.used: list[str] = []  # keys of the node that a spread field wrote
@@ -100,7 +100,7 @@ class Source:
         return repr("/".join(self.shape.above + row.wire))
 
     def word(self, row: Row, var: str) -> None:
-        """Keep that a value was said in another word."""
+        """Keep that a value had another word."""
         many = row.field.types == (list,)
         with self.block(f"for word in {var}:" if many else ""):
             word = "word" if many else var

@@ -106,7 +106,7 @@ def unpack(node: Node, key: str, *names: str) -> list[Any]:
 
 
 def lookup(table: MappingABC[str, Any], word: Any, default: Any = None) -> Any:
-    """What a table says of a word off the wire, which may be no string at all."""
+    """The row of a table for a word off the wire, which may be no string at all."""
     return table.get(word, default) if type(word) is str else default
 
 
@@ -220,7 +220,7 @@ def json_types(node: str) -> dict[str, frozenset[type]]:
 class Mapping:
     """The pairs of one family of nodes: `read` and `write` of one thing side by side, `cannot` for the impossible.
 
-    `tag` is the wire key that tells the kinds apart ("type", or "role" for chat messages), `default` the kind of a
+    `tag` is the wire key that distinguishes the kinds ("type", or "role" for chat messages), `default` the kind of a
     node without it. `same` declares kinds whose wire and canonical shapes agree key for key.
     """
 
@@ -268,7 +268,7 @@ class Mapping:
         return declare
 
     def write(self, *types: str) -> Callable[[WritePair], WritePair]:
-        """Declare how the canonical types become wire; a pair that returns None says that nothing was to be written."""
+        """Declare how the canonical types become wire; a pair returns None where nothing is to be written."""
 
         def declare(pair: WritePair) -> WritePair:
             for type_ in types:
@@ -299,6 +299,6 @@ class Mapping:
             self.same_lists[kind] = tuple(lists.items())
 
     def cannot(self, types: str, reason: str) -> None:
-        """Declare canonical types (space separated) that this protocol has no form for, with the reason to tell."""
+        """Declare canonical types (space separated) that this protocol has no form for, with the reason to report."""
         for type_ in types.split():
             self.cannots[type_] = reason

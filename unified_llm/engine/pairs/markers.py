@@ -1,6 +1,6 @@
 """Markers of form that a reader leaves in `extra`: which values one may have.
 
-A marker says how a value was spelled and never what it was. A canonical document may come from anybody, so what no
+A marker notes the spelling of a value and never the value. A canonical document may come from anybody, so what no
 reader leaves there is ignored, and never written.
 """
 

@@ -14,7 +14,7 @@ def is_own(piece: Any, writer: Writer) -> bool:
     """True when a piece goes into the target's own slot as it is.
 
     A provider gets what its own origin rule (`Adapter.origin`) lets match. A client surface stands for no provider in
-    particular: a piece that says more of its maker than the surface does has to say it in an envelope.
+    particular: an origin with more than the surface has belongs into an envelope.
     """
     origin = piece.get("origin") if type(piece) is dict else None
     if not origin:

@@ -37,7 +37,7 @@ class Outline:
         letters: one an item.
         calls: the ids of the calls, in order; `names`: what they call.
         results: the ids of the calls that results are of, in order.
-        texts: what is said in messages, and in results that are lists of parts.
+        texts: those of messages, and of results that are lists of parts.
     """
 
     __slots__ = ("calls", "letters", "names", "results", "texts")
@@ -54,7 +54,7 @@ class Outline:
 
 
 def outline(items: list[dict[str, Any]]) -> str:
-    """The letters of these items; an "x" is one of which nothing can be said here.
+    """The letters of these items; an "x" is one that is not handled here.
 
     >>> outline([{"type": "message", "role": "user"}, {"type": "function_call"}, {"type": "shell_call"}])
     'ucx'

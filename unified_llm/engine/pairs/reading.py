@@ -89,14 +89,14 @@ class Reader:
         self.signed: bool = False
         # Whether envelopes are opened: in what a client sends, never in what a provider does. With a secret only those
         # that were signed with it. What a provider sends that looks like one is escaped (`provenance.escaped`);
-        # `stuffed` says that there is something of the kind.
+        # `stuffed` means that there is something of the kind.
         self.opens: bool = opens
         self.secret: Secret | None = secret
         self.escapes: bool = not opens
         self.stuffed: bool = False
         # The provider it is converted for, if known: complete answers return to their origin and to clients alone.
         self.target: Writer | None = None
-        # A reader says so that found nothing in a conversation but texts, calls of functions, and their results as
+        # Set by a reader that found nothing in a conversation but texts, calls of functions, and their results as
         # text, by the names of their calls if by any: nothing that could be a handle or have opaque data. No two
         # messages of the model's stand side by side, where a wire has messages.
         self.plain: bool = False
@@ -108,19 +108,19 @@ class Reader:
         self.doc: Any = None
         self.seed: str = ""
         self.trace: list[tuple[Node, Node]] = []
-        # The same of nodes that were read in one go, in order: put into the trace when that is asked for (`traced`).
+        # The same of nodes that were read in one go, in order: put into the trace when that is used (`traced`).
         self.runs: list[tuple[list[Node], list[Any]]] = []
-        # What is noted of documents that shapes read, when a loss asks for it.
+        # What is noted of documents that shapes read, when a loss needs it.
         self.owed: list[Callable[[Reader], None]] = []
         self.below: dict[int, tuple[Any, ...]] = {}
         self.places: dict[tuple[Any, ...], tuple[Any, ...]] = {}
-        # Where those nodes stand in the document whose reader knew it anyway, by identity, and where the leaves of
-        # their kinds are in them: said once for all of a kind, and not of each as in `places`.
+        # Where those nodes stand in the document whose reader has it anyway, by identity, and where the leaves of
+        # their kinds are in them: noted once for all of a kind, and not of each as in `places`.
         self.stands: dict[int, tuple[Any, ...]] = {}
         self.laid: dict[str, dict[tuple[Any, ...], tuple[Any, ...]]] = {}
         # Of a stream: the number of the event that is read now and of the notes before it, the leaves whose places were
-        # told, in order, the last event of which a path was asked for (`here`), the events that losses may have to be
-        # found in, and the wire nodes that were put together from several events, with where their pieces came from.
+        # reported, in order, the last event of which a path was needed (`here`), the events that losses may have to
+        # be found in, and the wire nodes that were put together from several events, with where their pieces came from.
         self.number: int | None = None
         self.since: int = 0
         self.placed: list[tuple[Node, tuple[Any, ...]]] = []
@@ -172,7 +172,7 @@ class Reader:
         return node
 
     def ran(self, items: list[Node], begin: int, wires: list[Any], letters: list[str]) -> None:
-        """Say that the items from `begin` on were read in one go from these wire nodes; `letters` are their outline.
+        """Note that the items from `begin` on were read in one go from these wire nodes; `letters` are their outline.
 
         There may be more of the latter two, of what was not read to its end.
         """
@@ -313,16 +313,16 @@ class Reader:
             node["extra"] = {self.protocol: {"form": {key: marker}}}
 
     def made(self, node: Node, wire: Any, *keys: Any) -> Node:
-        """Say that `node`, built by hand inside a pair, came from `wire`, or from what is at `keys` below it."""
+        """Note that `node`, built by hand inside a pair, came from `wire`, or from what is at `keys` below it."""
         self.trace.append((node, wire))
         if keys:
             self.below[id(node)] = keys
         return node
 
     def place(self, node: Node, keys: tuple[Any, ...], wire: tuple[Any, ...]) -> None:
-        """Say that the canonical leaf `keys` below `node` came from the keys `wire` below the node's own wire node.
+        """Note that the canonical leaf `keys` below `node` came from the keys `wire` below the node's own wire node.
 
-        An ellipsis as the first of them says that the others start at the document's root (of the event, in a stream).
+        An ellipsis as the first of them means that the others start at the document's root (of the event, in a stream).
         """
         if self.number is not None:
             if wire[:1] == (...,):
@@ -347,7 +347,7 @@ class Reader:
         return (self.number, "data", *keys)
 
     def gather(self, wire: Any, sources: dict[tuple[Any, ...], tuple[Any, ...]]) -> Any:
-        """Say that `wire` stands in no event but was put together: what is at each key path, and the path it is from.
+        """Note that `wire` stands in no event but was put together: what is at each key path, and the path it is from.
 
         The paths are those that `here` gave when the piece came; that of `()` is for all that has none of its own.
         """

@@ -108,7 +108,7 @@ class Table:
         return tuple((key, inner) for inner in self._deep.get(key, ()))
 
     def read(self, wire: Node, node: Node) -> None:
-        """Move every setting this table knows from `wire` to `node`."""
+        """Move every setting of this table from `wire` to `node`."""
         for name in tuple(wire):
             entry = self._reads.get(name)
             if entry is None:

@@ -96,7 +96,7 @@ class Writer:
         self.opening: Any = None
         self.http: dict[str, Any] = {}
         self.raw: list[tuple[Node, tuple[Any, ...], str, str, str | None]] = []
-        # Entries of which a long conversation has very many, kept together: the nodes of which one thing is to be said
+        # Entries of which a long conversation has very many, kept together: the nodes of one loss
         # (by leaf, fate and detail), and the places below a list of the result where one leaf was added (with detail
         # and capability).
         self.alike: dict[tuple[tuple[Any, ...], str, str], list[Node]] = {}
@@ -104,7 +104,7 @@ class Writer:
         # What became of the schemas of tools: the tool, the schema's key, and the leaves below it with their fates.
         self.relaxed: list[tuple[Node, str, tuple[tuple[tuple[Any, ...], str, str], ...]]] = []
         self.context: dict[str, Any] = {}
-        # The markers that its own reader leaves, once one is asked for.
+        # The markers that its own reader leaves, once one is needed.
         self.forms: MappingABC[str, Collection[Any]] | None = None
 
     def root(self, pair: WritePair, node: Any) -> Any:
@@ -134,7 +134,8 @@ class Writer:
     def rest(self, node: Node) -> Node:
         """A copy of a node for a pair to consume, without nulls where the document comes from another protocol.
 
-        Most protocols declare no null where another does, and a null says nothing, so nothing is lost with it.
+        Most protocols declare no null where another does, and a null carries no information, so nothing is lost with
+        it.
         """
         if None in node.values() and self.crosses:
             return {key: value for key, value in node.items() if value is not None}
@@ -192,7 +193,7 @@ class Writer:
         return self._finish(node, rest, wire) if rest else wire
 
     def said(self, part: Node, detail: str = "") -> Any:
-        """The text of a part of which nothing else is taken; `detail` says how it is approximated by that, if it is."""
+        """The text of a part of which nothing else is taken; `detail` is that of the approximation, if it is one."""
 
         def pair(c: Node, w: Writer) -> Any:
             text = c.pop("text", None)
@@ -270,7 +271,7 @@ class Writer:
         return self.secret is not None or self.vault is not None or not keys or "opaque" in keys
 
     def added(self, wire: Node, key: str, detail: str = "") -> None:
-        """Record a key of the result that the source did not say."""
+        """Record a key of the result that the source does not have."""
         self.context.setdefault("added", set()).add(id(wire))
         self.raw.append((wire, (key,), "added", detail, None))
 
@@ -414,10 +415,10 @@ class Writer:
 
 NOTE = "kept in an envelope"
 UNKEPT = "without a secret it does not come back"
-"""What is told of a value that travels in an envelope, and of one that is not taken from it again."""
+"""The detail of a value that travels in an envelope, and of one that is not taken from it again."""
 
 REPEATED = (("name",), "approximated", "omitted; the tool call has the same name")
-"""What is told of the name of a result that is left out, since it is that of the call it answers."""
+"""The detail of the name of a result that is left out, since it is that of the call it answers."""
 
 # What may be left without being a loss, and what the name of a result may repeat.
 _RESULTS = frozenset(("function_call_output", "custom_tool_call_output"))

@@ -1,1 +1,1 @@
-"""What a wire object looks like: shapes, unions, turn layouts, and what they say of places and losses."""
+"""What a wire object looks like: shapes, unions, turn layouts, and the places and losses that follow from them."""

@@ -25,7 +25,7 @@ __all__ = [
 
 
 class OnDemand(dict[Any, Any]):
-    """A table whose entries are made when they are first asked for: what no document needs is not compiled."""
+    """A table whose entries are made on first use: what no document needs is not compiled."""
 
     def __init__(self, make: Callable[[Any], Any]) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ def holds(when: Callable[[Node], bool] | None, c: Node) -> bool:
 
 
 def fixed(shape: Shape) -> dict[str, Any]:
-    """The constants by which cases of one type are told apart."""
+    """The constants that distinguish cases of one type."""
     return {key: value for key, value in shape.constants.items() if key != "type" and type(value) in (str, bool, int)}
 
 

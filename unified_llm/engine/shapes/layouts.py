@@ -20,7 +20,7 @@ __all__ = ["Blocks", "Layout", "Slots"]
 
 
 class _Message:
-    """What the layouts have in common: the message around the items, told apart by `tag`, and its canonical role."""
+    """What the layouts have in common: the message around the items, distinguished by `tag`, and its canonical role."""
 
     def __init__(self, name: str, *, role: str, tag: str, keys: tuple[str, ...] = ()) -> None:
         self.name = name
@@ -223,7 +223,7 @@ class Slots(_Message):
         self.by_type: dict[str, int] = {}
 
     def item(self, wire: Mapping[str, Any], type_: str, *also: str, fact: int = 0, **constants: Any) -> None:
-        """Some keys of the message are one item. `constants`: what that always says."""
+        """Some keys of the message are one item. `constants`: its constant values."""
         fixed = {"type": type_, **{key.replace("__", "."): value for key, value in constants.items()}}
         shape = Shape(wire, name=f"{self.name} {type_}", constants=fixed, is_item=True, fact=fact)
         self._add(Slot(tuple(shape.wire_tree.children), frozenset((type_, *also)), shape, None))

@@ -1,7 +1,7 @@
 """Where things are: from a canonical node to the wire value it was read from, by structure.
 
 Nothing is recorded while reading. When something is to be reported the two documents are walked side by side, as far
-as needed: the rows say where a field is, unions and layouts read one node for each wire value. From the same walk
+as needed: the rows contain where a field is, unions and layouts read one node for each wire value. From the same walk
 follow the report, the spelling that `read` keeps on nodes, and the certificate.
 """
 
@@ -24,7 +24,7 @@ __all__ = ["Places", "at", "keep_spelling", "leaves", "walk"]
 
 class Places:
     """The places of the nodes of one document. Nodes are listed field by field, as far as one is looked for; places
-    are worked out for the nodes that are asked for, and their neighbors in one message.
+    are worked out for the requested nodes, and their neighbors in one message.
 
     >>> from unified_llm.engine import Context, Shape, Union, string, union
     >>> tools = Union("tools", tag=None)

@@ -2,7 +2,7 @@
 
 A pointer names the leaf of the caller's document, else the smallest value of which nothing arrived, and never the
 document itself. The capability is that of the canonical field, by the generated tables; of a key that only its own
-protocol knows, what the shape says of it (`natives`), else `native.field`.
+protocol has, the shape's row for it (`natives`), else `native.field`.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def located(x: Context, shape: Shape, root: Node, doc: Any, result: Any) -> list
 
 
 def _entries(shape: Shape, keys: tuple[Any, ...], wire: Any) -> list[tuple[str, str]] | None:
-    """Pointer below the wire object, and capability, of what is said at canonical keys; None if that is not declared.
+    """Pointer below the wire object, and capability, of the value at canonical keys; None if that is not declared.
 
-    A key that is an object of several fields is the leaves of these that are said.
+    A key that is an object of several fields is the leaves of those that are there.
     """
     found = (shape.told or _told(shape)).get(keys)
     if found is not None:
@@ -75,7 +75,7 @@ def _entries(shape: Shape, keys: tuple[Any, ...], wire: Any) -> list[tuple[str, 
 
 
 def _of_case(shape: Shape, above: tuple[str, ...], case: Shape, keys: tuple[Any, ...]) -> tuple[str, str] | None:
-    """The same of a field of a flattened case, or of the constant that is told by its tag."""
+    """The same of a field of a flattened case, or of the constant that follows from its tag."""
     known = shape.told_in.get((case.name, keys))
     if known is None:
         where = case.places.get(keys)
@@ -168,7 +168,7 @@ class _Report:
                 yield Loss(where, found, fate, detail or f"{self.x.source}-only field")
 
     def of_wire(self, shape: Shape | None, path: tuple[Any, ...]) -> str:
-        """The capability of a wire key: of the field it is a value for, or what the shape says of it."""
+        """The capability of a wire key: of the field it is a value for, or the shape's row for it."""
         if shape is None:
             return "native.content"
         known = shape.named or _named(shape)
@@ -213,7 +213,7 @@ def _told(shape: Shape) -> dict[tuple[Any, ...], list[tuple[tuple[str, ...], str
 
 
 def _named(shape: Shape) -> dict[tuple[Any, ...], str]:
-    """The capability of each wire key that a shape has a field for, or says something of."""
+    """The capability of each wire key that a shape has a field or a row for."""
     known = {wire: capability(shape.node, {}, key) for key, wire in shape.places.items()}
     shape.named.update({tuple(key.split(".")): found for key, found in shape.natives.items()})
     shape.named.update(known)
@@ -226,7 +226,7 @@ def _name(place: Place, node: Node) -> str:
 
 
 def capability(name: str, node: Node, keys: tuple[Any, ...]) -> str:
-    """The capability of a canonical path below the node that the tables know by `name`.
+    """The capability of a canonical path below the node of this `name` in the tables.
 
     >>> capability("request", {}, ("reasoning", "effort")), capability("function_call", {}, ())
     ('reasoning.effort', 'tools.function')

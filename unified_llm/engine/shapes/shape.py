@@ -97,7 +97,7 @@ class Shape:
         self.fact = fact
         self.tag = tag
         self.is_item = is_item
-        self.is_view = False  # it says where fields are, and is not read or written by itself
+        self.is_view = False  # it only locates fields, and is not read or written by itself
         self.declared: dict[str, Any] = dict(wire)
         self.constants: dict[str, Any] = dict(constants or {})
         self.cannot: dict[str, str] = dict(cannot or {})
@@ -116,7 +116,7 @@ class Shape:
         # Those of a field that is part of the node are known only where it wrote them.
         own = (root for row in self.rows if row.wire and row.field.kind not in SPREAD for root in roots_of(row))
         self.keys: frozenset[str] = frozenset((*own, "type", "turn", *(key[0] for key in self.inside)))
-        # What a document says in place of an optional constant stands.
+        # The value of a document in place of an optional constant stands.
         self.optional_constants: dict[Path, Any] = {
             row.wire: row.field.default
             for row in self.rows
@@ -247,7 +247,7 @@ class Shape:
     # ---- the general path ------------------------------------------------------------------------------------------
 
     def read_or_explain(self, w: Any, x: Any) -> Node:
-        """Read a document. Raises `Mismatch` with path and reason, which the compiled function does not say."""
+        """Read a document. Raises `Mismatch` with path and reason, which the compiled function does not have."""
         if type(w) is dict:
             try:
                 node: Node = self.read(w, x)

@@ -1,7 +1,7 @@
 """Lists of wire messages, and alternative answers.
 
 Items of one message share a `turn`, its number in the list. Within its own protocol a document is written message by
-message as it was; across, neighbors are gathered as the layout says.
+message as it was; across, neighbors are gathered by the layout.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["Choices", "Turns", "members"]
 
 
 class Turns:
-    """A list of wire messages, told apart by `tag`.
+    """A list of wire messages, distinguished by `tag`.
 
     `layouts`: by tag value, the messages that are several items; `messages`: the union of those that are one item;
     `roles`: canonical roles that are sent as another's; `sides`: for item types that several layouts could hold, the
@@ -57,7 +57,7 @@ class Turns:
         self.messages: Union = messages if messages is not None else Union(f"{name} messages", tag, items=True)
         if not self.messages.is_items or self.messages.tag != tag:
             raise DeclarationError(
-                f"turns {name}: {self.messages.name} has to be a union of items told apart by {tag!r}"
+                f"turns {name}: {self.messages.name} has to be a union of items distinguished by {tag!r}"
             )
         self.roles: dict[Any, str] = {layout.role: said for said, layout in self.layouts.items() if layout.role}
         self.roles.update(roles or {})
@@ -213,7 +213,7 @@ class Choices:
         self.path: str = ""
 
     def bind(self, wire: tuple[str, ...]) -> tuple[str, ...]:
-        """Say where the list is in its shape; the path of the first choice's number there."""
+        """Note where the list is in its shape; the path of the first choice's number there."""
         path = "/".join(wire)
         if self.path not in ("", path):
             raise DeclarationError(f"choices of {self.shape.name} are declared at /{self.path} and at /{path}")

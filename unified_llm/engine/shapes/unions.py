@@ -1,4 +1,5 @@
-"""Shapes told apart: on the wire by a tag or by the key that is there, in the canonical form by `type` and constants.
+"""Shapes of a union: distinguished on the wire by a tag or by the key that is there, in the canonical form by `type`
+and constants.
 
 With a tag, several cases may share a tag value; the first that reads an object is it (its constants and required
 fields decide). Without a tag (a oneof) the case is the first declared whose required keys are all there. An object that
@@ -27,8 +28,8 @@ _LOCK = threading.RLock()
 class Union:
     """The cases of one place of a protocol.
 
-    `tag`: the wire key that tells them apart, None for a oneof. `items`: they are items of a conversation, which carry
-    a turn. `text`: the case as which a plain text is written where the wire takes no string.
+    `tag`: the wire key that distinguishes them, None for a oneof. `items`: they are items of a conversation, which
+    carry a turn. `text`: the case as which a plain text is written where the wire takes no string.
 
     >>> from unified_llm.engine import Context, Union, string
     >>> parts = Union("parts", tag=None)
@@ -76,8 +77,9 @@ class Union:
     ) -> Shape:
         """Declare a case: a wire object, the canonical `type` it reads as, and other types that are written as it.
 
-        `constants`: what its canonical node always says (a double underscore is a dot). Where several cases write one
-        type, their constants choose, and `when`, a function of the node. `text`: plain text is written as this case.
+        `constants`: the constant values of its canonical node (a double underscore is a dot). Where several cases write
+        one type, their constants choose, and `when`, a function of the node. `text`: plain text is written as this
+        case.
         """
         self._open()
         always = {key.replace("__", "."): value for key, value in constants.items()}
@@ -123,7 +125,7 @@ class Union:
         self._open()
         shape = Whole(f"{self.name}.{tag}", tag, field, self.tag)
         if self.tag is None or self.by_tag.setdefault(tag, []):
-            raise DeclarationError(f"union {self.name}: case {shape.name} is not told apart by a tag")
+            raise DeclarationError(f"union {self.name}: case {shape.name} has no distinct tag")
         self.by_tag[tag].append(shape)
         self.cases.append(shape)
 
@@ -142,7 +144,7 @@ class Union:
             self.refused[type_] = why
 
     def include(self, *others: Union) -> Union:
-        """Take over the cases of other unions: those of both must be told apart."""
+        """Take over the cases of other unions: those of both must be distinct."""
         self._open()
         for other in others:
             if other.tag != self.tag:
@@ -169,7 +171,7 @@ class Union:
         if self.tag is None:
             if not any(row.must for row in shape.rows):
                 raise DeclarationError(
-                    f"union {self.name}: case {shape.name} has no required key, so it is not told apart"
+                    f"union {self.name}: case {shape.name} has no required key, so it is not distinct"
                 )
             return [None]
         said = shape.declared.get(self.tag, shape.declared.get(f"{self.tag}?"))
@@ -182,7 +184,7 @@ class Union:
         return [said, *words, *([None] if f"{self.tag}?" in shape.declared else [])]
 
     def bind(self, wire: tuple[str, ...], outer: Shape) -> None:
-        """Say where the object is in a shape of which it is a part, so that its spelling can be kept there."""
+        """Note where the object is in a shape of which it is a part, so that its spelling can be kept there."""
         self._find_rivals(wire)
         for case in self.cases:
             marked = {**case.optional_constants, **case.words}
@@ -207,7 +209,7 @@ class Union:
         self.above = wire
 
     def freeze(self) -> None:
-        """Say that the union is in use: it cannot be changed afterwards."""
+        """Note that the union is in use: it cannot be changed afterwards."""
         with _LOCK:
             if self._frozen:
                 return
@@ -349,7 +351,7 @@ class Union:
         """The same where the wire takes no string: a plain text becomes the case of plain text."""
         if type(value) is not str:
             return self.write(value, x)
-        assert self.text is not None  # the field's types say so
+        assert self.text is not None  # by the field's types
         return [self.text.write({"type": self.text.constants["type"], "text": value}, x)] if value else []
 
     def write_one(self, c: Node, x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""How long a prompt stays cached, in the words of each protocol ("5m", "12h"): the nearest that a target knows.
+"""How long a prompt stays cached, in the words of each protocol ("5m", "12h"): the nearest that a target supports.
 
 A lifetime is a promise of at least so long: a longer one keeps it, and the longest there is stands for what is beyond.
 """
@@ -32,7 +32,8 @@ def nearest(said: Any, known: tuple[str, ...]) -> str | None:
 
 
 def fit_lifetime(c: Node, wire: Node, known: tuple[str, ...]) -> None:
-    """Give the breakpoint that was written of `c["cache"]` a lifetime its target knows, and leave what is to be told.
+    """Give the breakpoint that was written of `c["cache"]` a lifetime its target supports, and leave what is to be
+    reported.
 
     One without a lifetime fits as it is. Raises `IllTyped` when `cache` is not an object.
     """

@@ -1,6 +1,6 @@
-"""Which part of a text a citation is about: bounds where none are told, and texts cut for wires that cite blocks.
+"""Which part of a text a citation is about: bounds where there are none, and texts cut for wires that cite blocks.
 
-A citation without `start_index` is about the whole part it stands on. Wires that tell a place in the text get the
+A citation without `start_index` is about the whole part it stands on. Wires with a place in the text get the
 bounds of that part; a wire whose citations stand on blocks gets a block for each cited place, where places do not
 overlap. In a stream the bounds are unknown before the text is over: such a citation waits for that.
 """
@@ -30,7 +30,7 @@ _RECENT = 64  # notes of a reading, among which those of the last event are
 
 
 def is_placeless(note: Any) -> bool:
-    """Whether a citation of a page says no place, so that it is about the whole of its part."""
+    """Whether a citation of a page has no place, so that it is about the whole of its part."""
     return type(note) is dict and note.get("type") == "url_citation" and all(note.get(key) is None for key in _INDICES)
 
 
@@ -83,7 +83,7 @@ def split_text(part: Node) -> list[Node] | None:
 
 
 class CitingWriter:
-    """A writer of wire events that hears of a citation without a place when the text that it is about is over."""
+    """A writer of wire events that gets a citation without a place when the text that it is about is over."""
 
     def __init__(self, writer: WireWriter, reader: Reader | None = None) -> None:
         self.writer = writer

@@ -1,8 +1,8 @@
 """What code gave that a provider ran: one reading of the forms that protocols have for it.
 
-A result says what was printed as one text (`output`), as two (`stdout`, `stderr`) or as logs among its `outputs`, and
+A result has its output as one text (`output`), as two (`stdout`, `stderr`) or as logs among its `outputs`, and
 whether the code failed as a flag, an outcome, a return code or an error. A writer takes both from here in the form its
-own wire has; what is said in another form than it came in is reported as approximated, and nothing is made up.
+own wire has; what is sent in another form than it came in is reported as approximated, and nothing is made up.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _STREAMS = ("stdout", "stderr")
 
 
 def failed(node: Node) -> bool | None:
-    """Whether the code of a canonical result (or of a call with its outputs) failed; None where that is not said."""
+    """Whether the code of a canonical result (or of a call with its outputs) failed; None where that is unknown."""
     if type(node.get("error")) is dict and node["error"]:
         return True
     if type(node.get("is_error")) is bool:
@@ -35,14 +35,14 @@ def failed(node: Node) -> bool | None:
 
 
 def said_by(c: Node, key: str) -> None:
-    """Report of every form that says whether the code failed that the key `key` of the wire says it."""
+    """Report every form of the code's failure as represented by the key `key` of the wire."""
     for form in ("is_error", "outcome", "return_code"):
         if c.get(form) is not None:
-            c[form] = Fated("approximated", f"said by {key}")
+            c[form] = Fated("approximated", f"represented by {key}")
 
 
 def take_printed(c: Node) -> str | None:
-    """All that was printed as one text, popped from the node where one key holds it; None where nothing is said."""
+    """All that was printed as one text, popped from the node where one key holds it; None where there is none."""
     if type(c.get("output")) is str:
         return str(c.pop("output"))
     output = c.get("output")

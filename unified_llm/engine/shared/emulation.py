@@ -1,7 +1,8 @@
 """A custom tool, which takes free-form text, as a function of one string, where the target has no custom tools.
 
-The description says what has changed and holds the grammar, since nothing else of the declaration can: a model told
-"do not wrap the patch in JSON" would otherwise be told the wrong thing. Calls are turned back by the exchange.
+The description contains the change and the grammar, since nothing else of the declaration can: a model with the
+instruction "do not wrap the patch in JSON" would otherwise get the wrong instruction. Calls are restored by the
+exchange.
 """
 
 from __future__ import annotations

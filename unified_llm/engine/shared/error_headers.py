@@ -1,4 +1,4 @@
-"""What HTTP says beside an error: when to come back, whether to, and how much is left.
+"""The HTTP headers of an error: when to come back, whether to, and how much is left.
 
 Headers become fields of the canonical error (`retry_after` in seconds, or `retry_at` where a date came without the time
 it was sent at; `should_retry`; `rate_limits` by what is counted) and go out as the target's headers. There is no clock
@@ -59,7 +59,7 @@ class RateHeaders(NamedTuple):
     """How a surface names its headers of rate limits.
 
     `name` is a template with `{kind}` (what is counted) and `{field}` (limit, remaining, reset); `kinds` are those that
-    are counted; `absolute` says that a reset is a time (RFC 3339), not a span (`1m30s`).
+    are counted; `absolute` means that a reset is a time (RFC 3339), not a span (`1m30s`).
     """
 
     name: str = "x-ratelimit-{field}-{kind}"
@@ -71,7 +71,7 @@ _GENERIC = RateHeaders()
 
 
 def read_hints(headers: Any, rates: RateHeaders = _GENERIC) -> Node:
-    """The fields of a canonical error that the headers of its answer say.
+    """The fields of a canonical error in the headers of its answer.
 
     >>> read_hints({"Retry-After": "7", "x-should-retry": "false", "x-ratelimit-remaining-tokens": "0"})
     {'retry_after': 7, 'should_retry': False, 'rate_limits': {'tokens': {'remaining': 0}}}
@@ -119,7 +119,7 @@ def _read_limit(kind: str, said: Mapping[str, str], rates: RateHeaders, sent: da
 
 
 def write_hints(error: Mapping[str, Any], rates: RateHeaders = _GENERIC) -> dict[str, str]:
-    """The headers that say what a canonical error says of coming back.
+    """The headers with a canonical error's advice on retries.
 
     >>> write_hints({"retry_after": 1.5, "rate_limits": {"tokens": {"limit": 9, "reset_after": 90}}})
     {'retry-after': '2', 'retry-after-ms': '1500', 'x-ratelimit-limit-tokens': '9', 'x-ratelimit-reset-tokens': '1m30s'}
@@ -150,7 +150,7 @@ def write_hints(error: Mapping[str, Any], rates: RateHeaders = _GENERIC) -> dict
 
 
 def read_http(error: Node, r: Reader, rates: RateHeaders = _GENERIC) -> None:
-    """Give an error what HTTP said beside it and its body did not."""
+    """Give an error the values that its headers have and its body has not."""
     status = r.http.get("status")
     # An answer that went well has no status for an error inside it.
     if type(status) is int and status >= 400 and "status" not in error:
@@ -160,7 +160,7 @@ def read_http(error: Node, r: Reader, rates: RateHeaders = _GENERIC) -> None:
         error.setdefault(key, value)
 
 
-# Classes that every status of their hundred may have: their own one says no more than the one that was given.
+# Classes that every status of their hundred may have: their own one adds nothing to the given one.
 _WIDE = frozenset(("invalid_request", "too_large", "conflict", "server_error", "timeout", "other"))
 
 
@@ -185,7 +185,7 @@ def sent_status(kind: str, given: Any, own: Mapping[str, int]) -> int:
 def settle_status(c: Node, w: Writer) -> None:
     """Consume the HTTP status of an error that is written.
 
-    One that its body said is told where another is sent, or where a stream has none to send.
+    One in its body is reported where another is sent, or where a stream has none to send.
     """
     said, sent = c.get("status"), w.http.get("status")
     drawers = (c.get("extra") or {}).values()

@@ -123,7 +123,7 @@ class JSONArrayEncoder:
 
 
 class StreamDecoder:
-    """Server-sent events or one JSON array, told apart by the first byte that says anything."""
+    """Server-sent events or one JSON array, distinguished by the first byte that is not white space."""
 
     def __init__(self) -> None:
         self._head = b""

@@ -1,4 +1,4 @@
-"""Server-sent events over bytes: an incremental decoder and an encoder, knowing no protocol.
+"""Server-sent events over bytes: an incremental decoder and an encoder, independent of the protocols.
 
 Strategy: line ends are unified to LF chunk by chunk (a CR at the end of a chunk ends its line at once and swallows an
 LF that opens the next), blocks are cut at blank lines and decoded whole. LF is never part of a longer UTF-8 sequence,
@@ -190,7 +190,7 @@ class Passing:
         return chunk
 
     def _summary(self, block: bytes) -> bytes:
-        """As much of an open block as will be asked about: whether it has data, and how it ends."""
+        """As much of an open block as will be needed: whether it has data, and how it ends."""
         if len(block) < 99:
             return block
         return (b"data: x" if _DATA.search(block) else b": x") + block[-2:]
@@ -242,9 +242,9 @@ def _unify(chunk: bytes) -> bytes:
 def encode(event: str | None, data: str | bytes) -> bytes:
     """One event as the bytes of one write: an `event:` line if a name is given, the data, a blank line.
 
-    Whether a surface names its events is the adapter's to say. Line ends inside `data` become one `data:` line each
+    The adapter decides whether a surface names its events. Line ends inside `data` become one `data:` line each
     (they all read back as LF); raw U+2028 and its like pass, because only CR and LF end a line. Blank data and data
-    that begins with a colon are written as asked, and are keepalives to `SSEDecoder`. Raises ValueError for a name with
+    that begins with a colon are written as given, and are keepalives to `SSEDecoder`. Raises ValueError for a name with
     a line end in it, which would forge a field.
 
     >>> encode("ping", '{"type":"ping"}')
