@@ -212,7 +212,7 @@ def _completed(c: Node, w: Writer) -> Node:
     said_by(c, "return_code")
     if c.get("status") in ("completed", "failed"):
         c["status"] = Fated("approximated", "represented by return_code")
-    # A code that follows from the source is not added; it is added where the source has no sign of how the code ended.
+    # A code that follows from what the source contains is not added; it is, where the source has no outcome.
     return made if bad is None else {"return_code": int(bad), **made}
 
 

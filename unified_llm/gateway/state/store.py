@@ -258,7 +258,7 @@ class Store:
         except sa.exc.IntegrityError:
             raise Conflict from None
         except (sa.exc.NoResultFound, sa.exc.MultipleResultsFound):
-            raise  # a defect of the query, not of the database
+            raise  # the database worked: a defect of the query
         except (sa.exc.SQLAlchemyError, OSError, OverflowError, TimeoutError) as error:
             cause = getattr(error, "orig", None) or error
             text = str(cause).partition("\n")[0][:200]
