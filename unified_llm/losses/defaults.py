@@ -72,7 +72,7 @@ class _Spot(NamedTuple):
     keys: Keys
     place: _Place
     is_element: bool
-    # How the receiver knows a value that has no field there; "" where it does not, or has the field.
+    # Where the receiver gets a value from that has no field there; "" where it does not, or has the field.
     known: str
     # The settings of the request without which a value there means nothing.
     filled: tuple[str, ...]
@@ -235,7 +235,7 @@ class _Weigher:
         return Loss(loss.path, loss.capability, "approximated", how) if how else loss
 
     def _judge(self, place: _Place, value: Any) -> int:
-        """How much a value says: nothing, what the target does anyway, or something. Of a container, the most in it."""
+        """How much a value means: nothing, what the target does anyway, or something. Of a container, the most."""
         told = self._judge_alone(place.rules, value)
         if told != _SOMETHING or not value or type(value) not in (dict, list):
             return told

@@ -50,7 +50,7 @@ def locate(
     read = reader.notes if reader is not None else ()
     if not (writer.noted or read):
         return Losses()
-    # What repair made up was never said, so nothing of it can be lost.
+    # What repair made up was never in the source, so nothing of it can be lost.
     up = writer.context.get("made up")
     made = {id(node) for node in up} if up else None
     groups: dict[tuple[Keys, str, str, str | None], list[Node]] = {}
@@ -350,7 +350,7 @@ class Finder(Notes):
             for keys in leaves(node)
             if keys[0] not in ("extra", "turn") and (keys[-1] != "type" or self._place(id(node), keys) is not None)
         ]
-        # What another node says as well did not go with this one.
+        # What another node contains as well was not lost with this one.
         told = dict.fromkeys(self._as_read(node, keys) for keys in own_leaves)
         gone = [keys for keys in told if not self._half_said(node, keys)]
         found = (self._by_itself(node, wire, keys) for keys in gone or told)

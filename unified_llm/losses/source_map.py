@@ -214,7 +214,7 @@ class Notes(Naming):
         return at(self.doc, keys)
 
     def _added(self, node: Any, keys: Keys) -> Keys:
-        """The path in the result of what the source did not say."""
+        """The path in the result of a value that the source does not have."""
         return self._result.path(node, keys)
 
     def _stands_for(self, node: int) -> int:

@@ -129,7 +129,7 @@ class Table:
             del wire[name]
 
     def write(self, node: Node, wire: Node, writer: Writer, original: Node) -> None:
-        """Move every setting this table knows from `node` (the copy being consumed of `original`) to `wire`."""
+        """Move every setting of this table from `node` (the copy being consumed of `original`) to `wire`."""
         crosses = writer.crosses
         for key in tuple(node):
             field = self._flat.get(key)
