@@ -53,7 +53,7 @@ agents: $(VENV)/.stamp-dev $(AGENTS)/.stamp ## run agent CLIs of npm through the
 lint: $(VENV)/.stamp-dev ## check style with ruff
 	$(VENV)/bin/python -m ruff check --output-format concise . $(ARGS)
 
-types: $(VENV)/.stamp-dev ## check types with mypy --strict, the examples with pyright too, and that it knows all public types
+types: $(VENV)/.stamp-dev ## check types with mypy --strict, the examples with pyright too, and that all public types are complete
 	$(VENV)/bin/python -m mypy $(ARGS)
 	PATH="$(abspath $(VENV))/bin:$$PATH" $(VENV)/bin/python -m pyright --verifytypes unified_llm --ignoreexternal
 	$(VENV)/bin/python -m pyright --pythonpath $(VENV)/bin/python

@@ -1,6 +1,6 @@
-"""Who is called in the rows about clients, and how; each in a process of its own, with the libraries it wants.
+"""The contenders in the rows about clients; each in a process of its own, with the libraries it requires.
 
-Every contender is used as its documentation says, made once and kept: clients, connections and schemas are warm. The
+Every contender is used as in its documentation, made once and kept: clients, connections and schemas are warm. The
 answer's text is looked at, because an answer that is not looked at may not have been read at all.
 """
 
@@ -30,7 +30,7 @@ _DELTA: dict[str, Callable[[Any], str]] = {
 
 
 class Way(NamedTuple):
-    """The shape in which is asked, and the protocol of the server; with a `size`, which of the requests."""
+    """The shape of the request, and the protocol of the server; with a `size`, which of the requests."""
 
     surface: str
     wire: str
@@ -177,7 +177,7 @@ class Floor(Caller):
 
 
 class SDK(Caller):
-    """The official SDK of a surface, on a server that speaks it."""
+    """The official SDK of a surface, on a server of that protocol."""
 
     distributions = ("openai", "anthropic")
 
@@ -218,7 +218,7 @@ class Ours(Caller):
 
 
 class Under(SDK):
-    """The official SDK of a surface, with our transport below it, on a server that speaks something else."""
+    """The official SDK of a surface, with our transport below it, on a server of another protocol."""
 
     distributions = ("unified-llm",)
 
@@ -240,7 +240,7 @@ class LiteLLM(Caller):
     distributions = ("litellm",)
 
     def load(self) -> None:
-        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else importing it asks the network for prices
+        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else its import fetches prices online
         import litellm
 
         litellm.suppress_debug_info = True

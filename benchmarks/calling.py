@@ -116,7 +116,7 @@ def _first(call: Callable[[], Iterator[str]], port: int) -> Callable[[int], Json
 def _memory_mb() -> float:
     """The most memory this process has had."""
     try:
-        # The kernel's own word for it: what `resource` says counts the parent before the start, too.
+        # The kernel's own value: that of `resource` counts the parent before the start, too.
         status = Path("/proc/self/status").read_text()
         return int(status.partition("VmHWM:")[2].split()[0]) / 1e3
     except (OSError, ValueError, IndexError):
@@ -126,7 +126,7 @@ def _memory_mb() -> float:
 
 
 def main(name: str, spec: str) -> None:
-    # What libraries print is not what was asked for.
+    # Output of libraries is not the result.
     out = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     warnings.simplefilter("ignore")

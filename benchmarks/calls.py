@@ -3,7 +3,7 @@
 A small server on the loopback device gives canned answers, as events or whole. The floor is the same bytes sent and
 received with the HTTP library alone, the answer parsed; what a call takes beyond that is the caller's overhead: of the
 processor's time in its process, which no other process on a shared machine changes, and of the clock's for first texts.
-Every caller is a process of its own, so that each has the releases it asks for; they take turns, in shuffled order, and
+Every caller is a process of its own, so that each has the releases it requires; they take turns, in shuffled order, and
 the least of all calls counts, as everywhere on a machine that is shared.
 """
 
@@ -41,7 +41,7 @@ _FORMS = {
     "aplain": "a call, async",
     "astream": f"a stream of {EVENTS} events, async",
 }
-# Models that everybody's tables know: LiteLLM streams no Responses of any other.
+# Models in the tables of all contenders: LiteLLM streams no Responses of any other.
 _MODELS = {CHAT: "gpt-4.1", RESPONSES: "gpt-4.1", MESSAGES: "claude-opus-4-7"}
 _SHOWN = {CHAT: 2, RESPONSES: 5, MESSAGES: 3}  # events up to the first text
 
@@ -74,7 +74,7 @@ class Row:
     form: str
 
     def job(self, contender: Contender) -> str:
-        """What a contender is asked to do. An SDK is asked on its own protocol: that is what ours is compared with."""
+        """The job of a contender. An SDK uses its own protocol: that is what ours is compared with."""
         size, form = ("agent", "plain") if self.form == "agent" else ("short", self.form)
         wire = self.surface if contender.caller == "sdk" else self.wire
         return f"{self.surface}-{wire}-{size}-{form}"
@@ -104,11 +104,11 @@ def rows(quick: bool) -> list[Row]:
     return out
 
 
-# --- what is asked and answered -------------------------------------------------------------------------------------
+# --- requests and answers -------------------------------------------------------------------------------------------
 
 
 def spec() -> Json:
-    """What the callers are told: the bodies of requests, in the words of each surface.
+    """The input of the callers: the bodies of requests, in the words of each surface.
 
     Of the 50 turns only what everybody takes: some of the settings make one or another refuse the call.
     """
@@ -121,7 +121,7 @@ def spec() -> Json:
     }
     for item in agents["responses-agent"]["input"]:
         if item.get("role") == "assistant":
-            # Said again by the caller, as others have it: without the id and the status of an answer.
+            # Repeated by the caller, as others have it: without the id and the status of an answer.
             text = item["content"][0]["text"]
             item.clear()
             item.update(role="assistant", content=text)
@@ -138,7 +138,7 @@ def spec() -> Json:
 
 
 def answers() -> Json:
-    """What the server says: a paragraph and two tool calls, whole and as events."""
+    """The server's answer: a paragraph and two tool calls, whole and as events."""
     wholes = {
         CHAT: said.chat_response(),
         RESPONSES: said.responses_response(),
@@ -160,7 +160,7 @@ def answers() -> Json:
 
 
 class Process:
-    """A caller in a process of its own, that is asked line by line."""
+    """A caller in a process of its own, that gets requests line by line."""
 
     def __init__(self, contender: Contender, python: str, spec_file: Path) -> None:
         command = [python, str(ROOT / "benchmarks" / "calling.py"), contender.caller, str(spec_file)]
@@ -178,7 +178,7 @@ class Process:
         self.absent: str = told.get("absent", "") or ("" if told.get("versions") else "ended at once")
 
     def ask(self, job: str, times: int) -> Json:
-        """What came of a job: `seconds`, or an `error` that says why not."""
+        """What came of a job: `seconds`, or an `error` with the reason."""
         if self._process.poll() is not None or self._process.stdin is None:
             return {"error": "ended early"}
         self._process.stdin.write(f"{job} {times}\n")
@@ -253,7 +253,7 @@ def measured(only: str, quick: bool, rounds: int, slice_s: float, pythons: Json,
 def fastest(
     row: Row, processes: dict[Contender, Process], rounds: int, slice_s: float, late: dict[str, float]
 ) -> dict[str, float | str]:
-    """Seconds of one call for each column; a string says why there is no figure.
+    """Seconds of one call for each column; a string is the reason why there is no figure.
 
     "floor" is that of the server that is called, "base" that of the SDK's own. `late` counts, by column, the first
     texts that were not in hand before the server went on.
@@ -294,7 +294,7 @@ def _row(row: Row, found: dict[str, float | str]) -> Json:
         more = {"floor_us": floor * 1e6, "sdk_us": own * 1e6}
         for title, value in found.items():
             if isinstance(value, float):
-                # An SDK is asked on its own server, everybody else on the one the row is about.
+                # An SDK is measured on its own server, all others on the one the row is about.
                 figures[title] = (value - (base if COLUMNS[title].caller == "sdk" else floor)) / own
     else:
         figures = {t: v if isinstance(v, str) else "no official SDK to compare with" for t, v in found.items()}
@@ -302,7 +302,7 @@ def _row(row: Row, found: dict[str, float | str]) -> Json:
 
 
 def _plain_row(name: str, label: str, unit: str, figures: Json, budget: float | None, least: bool = False) -> Json:
-    """A row; `least` says that ours has to be less than that of other clients, too."""
+    """A row; `least` means that ours has to be less than that of other clients, too."""
     ours = figures.get(OURS)
     met = ours <= budget if budget is not None and isinstance(ours, float) else None
     others = [figures.get(title) for title, each in COLUMNS.items() if each.place == "peers" and each.caller != "sdk"]

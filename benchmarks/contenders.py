@@ -2,7 +2,7 @@
 
 A contender turns a workload into a function without arguments that does the whole job once. JSON outside a library's
 own functions is orjson for everybody, which flatters the libraries that take dicts; JSON inside them is theirs. What
-a contender cannot do raises `Unsupported` with the reason, and the table prints it: none is left out in silence.
+a contender cannot do raises `Unsupported` with the reason, and the table prints it: none is left out without a mark.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Unsupported(Exception):
 
 
 class Contender:
-    """A converter. `version` is None where it cannot be used, and then `absent` says why."""
+    """A converter. `version` is None where it cannot be used, and then `absent` is the reason."""
 
     title = ""
     distribution = ""
@@ -88,7 +88,7 @@ class Contender:
         raise Unsupported("has no such conversion")
 
     def report(self, source: str, target: str, body: bytes) -> Said:
-        """Convert a request and give what was said about it; used to count silent losses."""
+        """Convert a request and give what it reported; used to count silent losses."""
         raise Unsupported("has no such conversion")
 
 
@@ -200,7 +200,7 @@ def adapters_of_a_checkout(register: Callable[[Any], None]) -> None:
 
 
 def overheard(convert: Callable[[], Any]) -> Said:
-    """Run `convert` and collect what it said through Python's warnings and through logging."""
+    """Run `convert` and collect its output through Python's warnings and through logging."""
     records: list[logging.LogRecord] = []
     handler = logging.Handler(logging.DEBUG)
     handler.emit = records.append  # type: ignore[method-assign, assignment]

@@ -101,7 +101,7 @@ def arguments(tool: int, turn: int) -> str:
 
 @dataclass(frozen=True)
 class Turn:
-    """One step of the agent: what was asked (not in every step), said, called and answered."""
+    """One step of the agent: the question (not in every step), text, calls and results."""
 
     asked: str | None
     said: str | None

@@ -65,7 +65,7 @@ def _litellm(url: str, scratch: Path, port: int, models: Mapping[str, str]) -> S
         for kind, name in models.items()
     ]
     file = scratch / "litellm.yaml"
-    settings = {"telemetry": False, "drop_params": True}  # or it refuses parameters of models that it does not know
+    settings = {"telemetry": False, "drop_params": True}  # or it refuses parameters of unknown models
     file.write_text(json.dumps({"model_list": listed, "litellm_settings": settings}))  # JSON is YAML
     command = [program, "--config", str(file), "--host", "127.0.0.1", "--port", str(port), "--num_workers", "1"]
     env = {"LITELLM_LOG": "ERROR", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}

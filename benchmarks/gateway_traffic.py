@@ -1,7 +1,7 @@
 """Both ends of a gateway that is measured: `gateway_traffic.py upstream` and `gateway_traffic.py load JOB`.
 
 The upstream answers Chat Completions and Messages, as little as possible beside. A request that streams gets the events
-that its prompt asks for (`@n=200@`, `@n=200,gap=0.1@`: seconds between two), each in a write of its own and with its
+that its prompt sets (`@n=200@`, `@n=200,gap=0.1@`: seconds between two), each in a write of its own and with its
 number as its text. The load generator sends one request over and over on each of its connections, and counts answers
 and events; of a stream it checks that every number came once and in its order. A process of its own each.
 """
@@ -127,7 +127,7 @@ class Upstream(asyncio.Protocol):
 
 
 class Load(asyncio.Protocol):
-    """One connection that asks until enough was asked."""
+    """One connection that sends requests until there are enough."""
 
     def __init__(self, state: State) -> None:
         self.state = state

@@ -171,7 +171,7 @@ def upstream(scratch: Path) -> Iterator[str]:
 
 @contextmanager
 def _database() -> Iterator[dict[str, str]]:
-    """An empty database on PostgreSQL; what is yielded says why there is none."""
+    """An empty database on PostgreSQL; yields the reason where there is none."""
     global DATABASE
     name = f"unified_llm_bench_{os.getpid()}"
     given, DATABASE = DATABASE, f"{DATABASE.rpartition('/')[0]}/{name}"

@@ -46,7 +46,7 @@ def _wire(node: Node, protocol: str, kind: str) -> Any:
 
 
 def _renamed(client: str, provider: str, stream: bool) -> Callable[[int], Any]:
-    """An answer that calls n tools by the names that the provider knows them by, and the exchange that tells these."""
+    """An answer that calls n tools by the provider's names, and the exchange with these."""
 
     def make(n: int) -> Any:
         asked = _wire(asks(QUESTION, tools=[tool(f"bad name! {i}") for i in range(n)]), client, "request")

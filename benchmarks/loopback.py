@@ -1,9 +1,9 @@
-"""A server that says what it was told to, and as little as possible beside: `python benchmarks/loopback.py ANSWERS`.
+"""A server that sends the given answers, and as little as possible beside: `python benchmarks/loopback.py ANSWERS`.
 
-ANSWERS is a JSON file: `{path: {"plain": text, "events": [text, ...], "shown": n}}`. A request whose body asks for a
+ANSWERS is a JSON file: `{path: {"plain": text, "events": [text, ...], "shown": n}}`. A request whose body requests a
 stream gets the events, all in one write. Under `/held` it gets the first `shown` of them, and the others only once
 `/go` has received a POST, or two seconds later: a caller that has the first ones before that was not kept
-waiting by anything that wants to see more. The answer to `/go` says which of the two it was.
+waiting by anything that reads further. The answer to `/go` is which of the two it was.
 
 The standard library only, one process of its own, its port on standard output.
 """

@@ -3,8 +3,8 @@
 Every string leaf that is free text, a name or an id gets a marker of its own (equal strings that must stay equal,
 names and call ids, share one), every number gets digits of its own, and a top-level choice from a closed set is its
 own marker; booleans are not looked for. A leaf is silently lost when its marker is nowhere in the output and nothing
-said mentions it. Peers are judged generously: any message that contains the leaf's key or its top-level field counts.
-We are not: only a loss report whose pointer is the leaf, or a node around it, counts.
+reported mentions it. Peers are judged generously: any message that contains the leaf's key or its top-level field
+counts. We are not: only a loss report whose pointer is the leaf, or a node around it, counts.
 """
 
 from __future__ import annotations

@@ -43,7 +43,8 @@ def quiet_process() -> Any:
 
 
 def fastest(work: Workload, contenders: Iterable[Contender], rounds: int, slice_s: float) -> dict[str, float | str]:
-    """Seconds per unit of `work` for each contender, the least of `rounds`; a string says why there is no figure.
+    """Seconds per unit of `work` for each contender, the least of `rounds`; a string is the reason why there is no
+    figure.
 
     Every contender runs for about `slice_s` seconds a round.
     """

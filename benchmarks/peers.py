@@ -38,7 +38,7 @@ class Rosetta(Contender):
 
     def _opened(self, source: str, target: str) -> Any:
         """A pipeline that has seen a request, as converting an answer demands; made outside the measured part."""
-        pipeline = self._pipeline(target, source)  # the client speaks the answer's target
+        pipeline = self._pipeline(target, source)  # the client uses the answer's target
         user = [{"role": "user", "content": "x"}]
         pipeline.convert_request({"model": "m", "messages": user} if target == CHAT else {"model": "m", "input": user})
         return pipeline
@@ -150,7 +150,7 @@ class LiteLLM(Contender):
     title, distribution, module = "LiteLLM", "litellm", "litellm"
 
     def load(self) -> None:
-        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else importing it asks the network for prices
+        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else its import fetches prices online
         import httpx
         import litellm
         from litellm.llms.custom_httpx.http_handler import HTTPHandler

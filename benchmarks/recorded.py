@@ -165,7 +165,7 @@ def _spread(ratios: list[float]) -> Row:
 
 
 def cells(rows: list[Row], titles: list[str]) -> tuple[list[str], list[list[str]], list[str]]:
-    """The table: the median, and in brackets the 90th percentile; a contender that lacks documents says how many."""
+    """The table: the median, and in brackets the 90th percentile; a contender that lacks documents has their number."""
     notes: dict[str, None] = {}
     lines = []
     for row in rows:

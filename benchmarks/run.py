@@ -6,8 +6,8 @@
 `floor` is `orjson.loads` + `orjson.dumps` of the same bytes in the same process; every other figure is bytes in to
 bytes out, the loss report read to its end, as a multiple of it. The rows about short documents (`recorded-*`, see
 `recorded.py`), about calls (`client-*`, see `calls.py`) and about gateways (`gateway-*`, see `gateways.py`) have tables
-of their own, and so has `growth`: exponents of time over size (see `complexity.py`). What cannot be measured says why.
-`--check` exits 1 when one of our rows is over its budget, or an exponent over its limit.
+of their own, and so has `growth`: exponents of time over size (see `complexity.py`). What cannot be measured has the
+reason in its cell. `--check` exits 1 when one of our rows is over its budget, or an exponent over its limit.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """What converters lose without a word, leaf by leaf: requests of every field, between all protocols.
 
 The documents are the repository's own fixtures. Every kind of leaf (its place, array places left out, and its JSON
-type) is altered once and deleted once; when neither the output nor anything the converter said tells the difference,
-it was lost in silence. Peers are judged generously: any message that contains the leaf's key or its top-level field
-counts, an exception counts, and what differs between two runs of the same request is not looked at. We are judged by
-our own suite's law: only a report whose pointer is the leaf, or a node around it, counts.
+type) is altered once and deleted once; when neither the output nor any report of the converter shows the difference,
+it was lost without a report. Peers are judged generously: any message that contains the leaf's key or its top-level
+field counts, an exception counts, and what differs between two runs of the same request is not looked at. We are judged
+by our own suite's law: only a report whose pointer is the leaf, or a node around it, counts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _EVERY = 8  # with --quick, one document of so many
 
 @dataclass(frozen=True)
 class Silence:
-    """Of one pair and one converter: leaves tried, lost in silence, and in documents it did not convert at all."""
+    """Of one pair and one converter: leaves tried, lost without a report, in documents it did not convert."""
 
     leaves: int
     silent: int
@@ -39,7 +39,7 @@ class Silence:
 
 
 def rows(contenders: list[Contender], quick: bool, progress: Callable[[str], None]) -> list[Json]:
-    """One row a pair of protocols: how many kinds of leaves, and what each converter lost of them in silence."""
+    """One row a pair of protocols: how many kinds of leaves, and what each converter lost of them without a report."""
     out = []
     for source in NAMES:
         records = [*documents(source, quick)]
@@ -75,7 +75,7 @@ def of_ours(records: list[Record], target: str) -> Silence:
 
     seen: set[tuple[str, ...]] = set()
     failed = {(failure.record, failure.path) for failure in sensitivity(records, target, seen)}
-    # The law wants a node that took another form to show what was in it; here it is enough that the node is named.
+    # The law requires a node in another form to show what was in it; here it is enough that the node is named.
     named = {
         record["id"]: [loss.path for loss in outcome(record, target).losses if loss.side == "source"]
         for record in records
@@ -138,7 +138,7 @@ class _Base:
         return differences(json.loads(dumps(self.value, default=str)), json.loads(dumps(value, default=str)))
 
     def tells(self, body: Any, path: str) -> bool:
-        """Whether a changed document is told from the one before: by the output, by a word, or by a refusal."""
+        """Whether a changed document differs from the one before: by the output, by a word, or by a refusal."""
         try:
             value, said = self._said(body)
         except Exception:

@@ -1,8 +1,8 @@
 """A small corpus made in the shape of recordings: many short documents, each with something of its own protocol.
 
 Recorded traffic is short (half of the requests have less than 1 KB), and nearly every document has one thing that most
-others have not: a null, a default said out loud, an unknown key, an image, a signature. The speed of conversions on one
-large agent request says little about it. Nothing here was recorded, and no document is another one converted.
+others have not: a null, an explicit default, an unknown key, an image, a signature. The speed of conversions on one
+large agent request shows little of it. Nothing here was recorded, and no document is another one converted.
 """
 
 from __future__ import annotations

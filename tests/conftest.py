@@ -34,7 +34,7 @@ def _network_guard() -> Callable[[str, tuple[Any, ...]], None]:
     internet = {socket.AF_INET, socket.AF_INET6}
     talking = {"socket.connect", "socket.sendto", "socket.sendmsg"}
     naming = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"}
-    own = {"127.0.0.1", "::1"}  # no names, not even of this machine: looking one up may ask the network
+    own = {"127.0.0.1", "::1"}  # no names, not even of this machine: looking one up may use the network
     denied = NetworkDenied
 
     def deny_network(event: str, args: tuple[Any, ...]) -> None:

@@ -2,7 +2,7 @@
 
 `UNIFIED_LLM_CORPUS` names a folder of JSON lines, one record a line, in files `{protocol}.{kind}.jsonl`; without it the
 fixtures alone are used, which hold one document of every type, field and event. A law loops over records inside one
-test a (protocol, kind) and shows its first failures, because thousands of test items say less than one list.
+test a (protocol, kind) and shows its first failures, because thousands of test items are less useful than one list.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def records(protocol: str | None = None, kind: str | None = None) -> Iterator[di
     """Records `{id, protocol, kind, vendor, status, path, pair, ...}` with `body`, or `events` for a stream.
 
     `protocol` and `kind` narrow them down. `pair` is the id of the request that a response, stream or error answers;
-    `twin` (fixtures only, on streams) that of the response which tells the same answer in one piece.
+    `twin` (fixtures only, on streams) that of the response with the same answer in one piece.
     """
     yield from fixtures(protocol, kind)
     yield from recorded(protocol, kind)
@@ -58,7 +58,7 @@ def recorded(protocol: str | None = None, kind: str | None = None) -> Iterator[d
             yield from marshal.loads(_packed_records(path, its_protocol, its_kind))
 
 
-# Every law asks for its records anew and gets them new: no test sees what another one did to them. Parsing them once,
+# Every law gets its records new: no test sees what another one did to them. Parsing them once,
 # and unpacking them for each, takes a fifth of the time.
 
 

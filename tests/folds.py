@@ -25,7 +25,7 @@ def chat(events: Events) -> Node:
 
 
 def responses(events: Events) -> Node:
-    """By the openai SDK's helper, which knows one end only; of another end its last event tells all."""
+    """By the openai SDK's helper, which supports one end only; for another end its last event has all."""
     for event in events:
         if event["data"].get("type") in ("response.incomplete", "response.failed"):
             answer: Node = event["data"]["response"]

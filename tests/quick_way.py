@@ -18,7 +18,7 @@ from unified_llm import suite
 def replaced(
     patch: pytest.MonkeyPatch, module: ModuleType, tools: ModuleType | None = None, **stubs: Callable[..., Any]
 ) -> Iterator[None]:
-    """`module` with these functions, which say that nothing is usual; nor are the functions that `tools` deals with."""
+    """`module` with these functions, which handle nothing as usual; nor are the functions that `tools` deals with."""
     with patch.context() as patched:
         for name, stub in stubs.items():
             patched.setattr(module, name, stub)

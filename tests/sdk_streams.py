@@ -47,7 +47,7 @@ def final_chat(events: Events) -> dict[str, Any]:
         told = {key: value for key, value in choice.items() if key not in ("delta", "logprobs") and value is not None}
         beside.setdefault(choice["index"], {}).update(told)
     for choice in whole["choices"]:
-        # The helper leaves its own marks: the index of a call, and nulls for what no chunk spoke of.
+        # The helper leaves its own marks: the index of a call, and nulls for what no chunk had.
         choice["message"] = {key: value for key, value in choice["message"].items() if key in said}
         for call in choice["message"].get("tool_calls") or ():
             call.pop("index", None)
@@ -71,7 +71,7 @@ def final_chat(events: Events) -> dict[str, Any]:
 
 
 def judged_chat(events: Events) -> dict[str, Any] | None:
-    """The same, None where it says nothing: it was made for other servers, and its assertions or its parser fail."""
+    """The same, None where there is none: it was made for other servers, and its assertions or its parser fail."""
     if is_no_judge(events):
         return None
     try:
@@ -112,7 +112,7 @@ def _plain(value: Any) -> Any:
 
 
 def forgets_order(events: Events) -> bool:
-    """Whether a chat stream tells reasoning after text or text after calls: a whole message has no such order."""
+    """Whether a chat stream sends reasoning after text or text after calls: a whole message has no such order."""
     ranks = {"reasoning": 0, "reasoning_content": 0, "reasoning_details": 0, "content": 1, "tool_calls": 2}
     highest: dict[int, int] = {}
     for event in events:
@@ -125,9 +125,9 @@ def forgets_order(events: Events) -> bool:
 
 
 def is_no_judge(events: Events) -> bool:
-    """Whether the SDK's chat accumulator cannot judge of a stream, because it knows OpenAI's servers only.
+    """Whether the SDK's chat accumulator cannot judge of a stream, because it supports OpenAI's servers only.
 
-    It glues together what other servers say twice (role, id and name of a call, words of their own), so that a role
+    It joins what other servers repeat (role, id and name of a call, words of their own), so that a role
     reads "assistantassistant"; it skips chunks of another `object` and breaks down on content in lists and on calls
     without a number or numbered from 1.
     """

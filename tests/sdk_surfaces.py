@@ -1,4 +1,4 @@
-"""The official SDKs as their users use them: five surfaces, each a conversation that can be asked and answered.
+"""The official SDKs as their users use them: five surfaces, each a conversation with turns.
 
 A surface keeps its history as that SDK's users do: by appending what came. `call` is synchronous, `acall` is not, and
 both may stream; what the SDK gave is folded to the answer, whose text and calls `Said` holds.
@@ -28,7 +28,7 @@ class SDKCall(NamedTuple):
 
 
 class Said(NamedTuple):
-    """What an answer says; `answer` is the wire document as the SDK has it, `model` the model's name in it."""
+    """The content of an answer; `answer` is the wire document as the SDK has it, `model` the model's name in it."""
 
     text: str
     calls: list[SDKCall]
@@ -71,7 +71,7 @@ class Surface:
         self.history.append(self.pictured(text, mime, data))
 
     def want(self, schema: Node) -> None:
-        """Ask for answers in JSON of this schema from now on."""
+        """Request answers in JSON of this schema from now on."""
         self.settings = self.formatted(schema)
 
     def asked(self, stream: bool) -> Node:

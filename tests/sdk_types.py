@@ -1,7 +1,7 @@
 """What the official SDKs declare, read by reflection: does a value fit a declared type, and which keys does it use?
 
 The SDKs of OpenAI and Anthropic build their models without validation, and pydantic does not look into a TypedDict's
-iterables, so neither tells whether a document fits. `examine` walks value and type together. It is strict where the
+iterables, so neither shows whether a document fits. `examine` walks value and type together. It is strict where the
 SDKs are not: an undeclared key is a problem, `true` is not a number, `1` fits a float but `1.0` does not fit an int,
 an enum has exactly its declared values unless the SDK itself declares it open.
 """
@@ -70,7 +70,7 @@ UNTYPED = {"store", "billing", "presence_penalty", "frequency_penalty", "obfusca
 BETA_UNIONS: list[Any] = [beta_types.BetaResponseInputItemParam, beta_types.BetaResponseOutputItem]
 
 
-get_origin = functools.cache(typing.get_origin)  # asked for every value of every document
+get_origin = functools.cache(typing.get_origin)  # called for every value of every document
 
 
 def bare(annotation: Any) -> Any:
@@ -190,7 +190,7 @@ def _is_open(declared: Any) -> bool:
 
 
 def _unlikeness(value: Any, declared: Any) -> int:
-    """0 for a type that is meant for the value (the `type` key says so), 1 for one of its JSON type, 2 for others."""
+    """0 for a type that is meant for the value (by the `type` key), 1 for one of its JSON type, 2 for others."""
     if isinstance(value, dict):
         if is_struct(declared):
             tag = value.get("type", value.get("event_type"))

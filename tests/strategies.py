@@ -2,7 +2,7 @@
 
 `nodes(kind)` makes any node of a kind with any of its keys, and `items()`, `parts()`, `tools()`, `events()` are
 shorthands for it; what hangs together is made by `strategies_documents`. Leaves are numbered, so a leaf that moves or
-vanishes is told from one that stays.
+vanishes is distinguished from one that stays.
 """
 
 from __future__ import annotations

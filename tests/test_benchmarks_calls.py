@@ -61,7 +61,7 @@ def test_a_row_says_why_there_is_no_figure(tmp_path: Path) -> None:
 
 def test_overhead_is_what_is_left_above_the_floor() -> None:
     row = next(row for row in ROWS if row.name == "client-under-chat-messages-plain")
-    # The SDK is asked on a server of its own, whose floor is another one.
+    # The SDK is measured on a server of its own, whose floor is another one.
     found = calls._row(
         row, {"floor": 5e-6, "base": 2e-6, calls.SDK: 12e-6, calls.OURS: 35e-6, "LiteLLM": "not installed"}
     )

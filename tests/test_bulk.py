@@ -95,7 +95,7 @@ def test_what_stays_in_its_protocol_goes_as_it_came_or_takes_what_is_beside_its_
     out = short_way(reads(), own).event(event)
     assert out == event
     assert out is not event
-    # What the writer says anew each time, or does not take along, need not be that of the next event.
+    # What the writer writes anew each time, or does not take along, need not be that of the next event.
     numbered = WriteMore(delta("first"), path, None, "n", iter((8, 9)).__next__)
     assert short_way(reads(), numbered, as_it_came=True).event(event) == delta("a", n=8)
     assert short_way(reads(), WriteMore(delta("first"), path), as_it_came=True).event(event) == delta("a", n=1)

@@ -1,7 +1,7 @@
 """Everything declared is classified: each wire field is mapped or native, each canonical type written or refused.
 
 That the fixtures hold every field the official SDK declares is a test of `test_fixtures.py`; a new SDK with a new field
-fails there, and once it is in a fixture, here until the adapter says what it is.
+fails there, and once it is in a fixture, here until the adapter classifies it.
 """
 
 from __future__ import annotations

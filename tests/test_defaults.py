@@ -53,7 +53,7 @@ def test_a_default_that_the_target_keeps_is_not_a_loss(source: str, target: str,
         (CHAT, MESSAGES, {"frequency_penalty": 0.1}, "/frequency_penalty"),
         (CHAT, MESSAGES, {"parallel_tool_calls": False, "seed": 1}, "/seed"),
         (CHAT, RESPONSES, {"logit_bias": {"1": 2}}, "/logit_bias"),
-        # Responses keeps answers, and makes schemas strict, if nothing else is said; these APIs do neither.
+        # Responses keeps answers, and makes schemas strict, by default; these APIs do neither.
         (RESPONSES, MESSAGES, {"store": True}, "/store"),
         (RESPONSES, CONTENTS, {"tools": [{**TOOL, "strict": True}]}, "/tools/0/strict"),
         (RESPONSES, CHAT, {"truncation": "auto"}, "/truncation"),

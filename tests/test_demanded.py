@@ -1,4 +1,4 @@
-"""What a target demands of a request and its source did not say, or said in a word of its own."""
+"""What a target requires of a request and its source does not have, or has in a word of its own."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What the documentation shows is what happens: every example and command is run, every link leads somewhere.
 
 An example in Markdown is a doctest; one without prompts has to compile at least. A command stands in an `sh` fence and
-finds the files it names; `# exit code 3` behind it says how it ends. Pages of the cookbook run whole: an example there
+finds the files it names; `# exit code 3` behind it is how it ends. Pages of the cookbook run whole: an example there
 finds what the fences before it define.
 """
 
@@ -137,7 +137,7 @@ COMMANDS = [
 
 
 def prepare(folder: Path, source: str) -> None:
-    """The files that commands name, in the protocol the command says they are in."""
+    """The files that commands name, in the protocol of the command."""
     shutil.copytree(ROOT / "examples" / "traffic", folder / "examples" / "traffic")
     answer = ANSWERS.get(source, ANSWERS["openai-chat"])
     (folder / "request.json").write_text(json.dumps(REQUEST))

@@ -102,7 +102,7 @@ def test_the_methods_of_a_public_class_say_what_they_do() -> None:
 
 
 def _inherited(found: type, method: str) -> bool:
-    """Whether a base, or the protocol a class fulfils, says what a method does."""
+    """Whether a base, or the protocol a class fulfils, documents a method."""
     bases = [*found.__mro__[1:], ul.Vault]
     return any(said(vars(base)[method]) for base in bases if method in vars(base))
 

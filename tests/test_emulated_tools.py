@@ -1,6 +1,6 @@
 """Custom tools at servers that have functions only: declared, called, chosen and answered as functions there.
 
-https://platform.openai.com/docs/guides/function-calling#custom-tools; servers that speak the same protocol mostly stop
+https://platform.openai.com/docs/guides/function-calling#custom-tools; servers with the same protocol mostly stop
 at functions (`tool_kinds` in docs/dialects.md).
 """
 

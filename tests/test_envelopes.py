@@ -156,7 +156,7 @@ def test_streams_hand_out_no_envelope_of_a_provider(protocol: str) -> None:
 
 
 def spelled(data: str, at: int) -> str:
-    """JSON text with one letter of each envelope spelled as an escape, which says the same."""
+    """JSON text with one letter of each envelope spelled as an escape, which means the same."""
     letter = MARK[at]
     return data.replace(MARK, f"{MARK[:at]}\\u{ord(letter):04x}{MARK[at + 1 :]}")
 
@@ -285,7 +285,7 @@ def without_opaque(value: Any) -> Any:
 
 
 def _is_nothing(item: Any) -> bool:
-    """An item that says nothing: the opaque data in it is all that it contains."""
+    """An empty item: the opaque data in it is all that it contains."""
     kinds = ("reasoning", "compaction")
     return type(item) is dict and item.get("type") in kinds and not (item.get("summary") or item.get("content"))
 

@@ -1,4 +1,4 @@
-"""The class of an error is never changed in silence."""
+"""The class of an error is never changed without a report."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def event(kind: str, **data: Any) -> dict[str, Any]:
     return {"event": None, "data": {"is": kind, **data}}
 
 
-# Each holds what no reader knows, too.
+# Each has unknown fields, too.
 REQUEST = {
     "engine": "a-1",
     "limit": 50,
@@ -102,7 +102,7 @@ def test_a_broken_adapter_is_told_by_law_and_place(monkeypatch: pytest.MonkeyPat
 
 
 def test_everything_is_classified() -> None:
-    """The records hold what no reader knows; the answer that others are made of holds nothing of the kind."""
+    """The records have unknown fields; the answer that others are made of holds nothing of the kind."""
     assert suite.unclassified_types(ACME) == []
     assert suite.unclassified_fields(ACME, [{**DOCUMENTS[1], "body": ANSWER}]) == []
 

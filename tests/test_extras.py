@@ -1,4 +1,4 @@
-"""Nothing but the three dependencies is needed, and who needs more is told in one line which extra has it.
+"""Nothing but the three dependencies is needed, and one line names the extra that has more.
 
 Each case runs in a process of its own in which the packages of the extra cannot be imported, as where they were never
 installed.
@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 
-# What an extra brings, and what asks for it.
+# What an extra brings, and what requires it.
 BROUGHT = {
     "openai": ("openai",),
     "google": ("google.genai",),

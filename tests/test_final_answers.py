@@ -1,7 +1,8 @@
-"""What an SDK accumulates of a converted stream is what the converted final answer says: text, reasoning and calls.
+"""What an SDK accumulates of a converted stream is the content of the converted final answer: text, reasoning and
+calls.
 
 The final answer of a source is that of its own SDK's accumulator (`folds`), converted in one piece. Both are compared
-by their content, because ids, envelopes and the division into parts follow from how an answer was told.
+by their content, because ids, envelopes and the division into parts follow from the form of an answer.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def is_told_in_chunks(record: dict[str, Any]) -> bool:
 
 
 def content(answer: Any, protocol: str) -> dict[str, Any]:
-    """What an answer says, without blanks: where texts are joined, a blank line may stand between them."""
+    """The content of an answer, without blanks: where texts are joined, a blank line may stand between them."""
     told: dict[str, Any] = {"text": "", "reasoning": "", "calls": []}
     for item in suite.canonical(answer, protocol, "response").get("output") or ():
         if item["type"] == "message":

@@ -215,7 +215,7 @@ def test_streams_are_their_twins_by_the_sdk(protocol: str) -> None:
 
 
 def without_empty(body: Any) -> Any:
-    """Without what a chat stream never says: nulls, and that there are no annotations."""
+    """Without what a chat stream never has: nulls, and that there are no annotations."""
     if isinstance(body, dict):
         return {key: without_empty(value) for key, value in body.items() if value is not None and value != []}
     return [without_empty(value) for value in body] if isinstance(body, list) else body

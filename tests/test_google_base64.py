@@ -57,7 +57,7 @@ def test_an_object_of_the_sdk() -> None:
 
 @pytest.mark.parametrize("cut", ["iVBORw0KGgo...", "[redacted]"])
 def test_what_is_not_base64_is_withheld(cut: str) -> None:
-    """Google's service and its SDK refuse a whole document for it: what was said beside the image would go too."""
+    """Google's service and its SDK refuse a whole document for it: the text beside the image would go too."""
     url = f"data:image/png;base64,{cut}"
     content = [{"type": "text", "text": "?"}, {"type": "image_url", "image_url": {"url": url}}]
     body = {"model": "m", "messages": [{"role": "user", "content": content}]}

@@ -1,7 +1,7 @@
 """Nothing Google's SDK declares is unclassified: each key of each type is in a fixture, and each is mapped or native.
 
 Read off the installed SDK, type by type: a new version with a new type or key fails here until a fixture has it, and
-then until the adapter says what it is. What the SDK declares and never sends is listed with its reason.
+then until the adapter classifies it. What the SDK declares and never sends is listed with its reason.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def used(value: Any, annotation: Any) -> Iterator[str]:
 
 
 def fit(value: Node, struct: Any) -> tuple[bool, int]:
-    """How well an object fits a type: by the word that tells types apart, then by the keys they share."""
+    """How well an object fits a type: by the word that distinguishes types, then by the keys they share."""
     told = all(
         value.get(key) in get_args(fields(struct)[key].annotation)
         for key in ("type", "event_type")

@@ -1,4 +1,4 @@
-"""What generateContent is asked to give, and how an answer says that it is not finished."""
+"""The output that generateContent is requested to give, and the end of an answer that is not finished."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Google Interactions: what the laws cannot say, feature by feature.
+"""Google Interactions: what the laws do not test, feature by feature.
 
 The laws (identity, sensitivity, streams, ...) run over the fixtures of this protocol as over those of all others; here
 stand the decisions: which canonical form a wire form has, what other protocols' words become, and what is refused.
@@ -47,7 +47,7 @@ def test_every_form_of_input_is_the_same_conversation() -> None:
     ]
     part = {"type": "input_text", "text": "Hi"}
     for form in forms:
-        # A step that says one plain text is read in short, as a string; older forms as the part they came with.
+        # A step of one plain text is read in short, as a string; older forms as the part they came with.
         wanted = [{"type": "message", "role": "user", "content": "Hi" if form is forms[2] else [part]}]
         assert suite.without_form(read({"model": "m", "input": form})["input"]) == wanted
     assert read({"model": "m", "input": "Hi"})["input"] == "Hi"
@@ -78,7 +78,7 @@ def test_what_may_not_be_combined(body: Any, path: str) -> None:
 
 
 def test_neither_a_model_nor_an_agent() -> None:
-    """Refused by the service: told to who reads strictly and to who is about to send it, not to who converts."""
+    """Refused by the service: raised to strict readers and before sending, not in a conversion."""
     body = {"input": "Hi"}
     assert ul.convert(body, source=IA, target=IA).value == body
     assert ul.read(body, IA).dump() == {"input": "Hi"}
@@ -300,7 +300,7 @@ def test_errors_have_string_codes_and_a_status() -> None:
 
 
 def ended(protocol: str, body: Any) -> Any:
-    """The word in which an answer says why it ended."""
+    """The word for the end of an answer."""
     if protocol == "openai-chat":
         return body["choices"][0]["finish_reason"]
     if protocol == "openai-responses":

@@ -1,7 +1,8 @@
-"""The official SDK drives our streams: its own iterators, sync and async, read what every other protocol's stream said.
+"""The official SDK drives our streams: its own iterators, sync and async, read the content of every other protocol's
+stream.
 
-In process, over a mock transport, so that the framing is judged with the events. What was said is taken from the
-stream's own protocol; what was heard is what a user of the SDK sees.
+In process, over a mock transport, so that the framing is judged with the events. The sent content is taken from the
+stream's own protocol; the received one is what a user of the SDK sees.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Told(NamedTuple):
 
 
 def said(events: list[Node], source: str) -> Told:
-    """What a stream says, by the collector of its own protocol."""
+    """The content of a stream, by the collector of its own protocol."""
     try:
         response = ul.collect(ul.read_stream(events, source))
     except ul.UnifiedLLMError:
@@ -60,7 +61,7 @@ def said(events: list[Node], source: str) -> Told:
 
 
 def is_of_two_minds(events: list[Node], source: str) -> bool:
-    """Whether a recording's deltas are not what its items then say, as in some that were redacted."""
+    """Whether a recording's deltas differ from its items, as in some that were redacted."""
     pieces: dict[int, str] = {}
     for event in ul.read_stream(events, source):
         if event["type"] == "response.function_call_arguments.delta":
@@ -107,7 +108,7 @@ def client() -> genai.Client:
     return genai.Client(api_key="none", http_options=options)
 
 
-# What is to be continued is not asked for again: the one answer of the mock would only be repeated.
+# What is to be continued is not requested again: the one answer of the mock would only be repeated.
 ALONE = types.GenerateContentConfig(automatic_continuation=False)
 ASK: Node = {"model": "m", "contents": "x", "config": ALONE}
 CREATE: Node = {"model": "m", "input": "x", "stream": True, "automatic_continuation": False}
@@ -173,7 +174,7 @@ TRANSPORTS: dict[str, tuple[Callable[[bytes], Any], Callable[[bytes], Any], Call
 
 @functools.cache
 def spoken(source: str) -> list[tuple[Node, Told]]:
-    """The streams of a protocol that are of one mind, with what each of them says."""
+    """The streams of a protocol that agree, with the content of each."""
     told = [(record, said(record["events"], source)) for record in records(source, "stream")]
     return [each for each in told if each[1].failed or not is_of_two_minds(each[0]["events"], source)]
 
@@ -200,7 +201,7 @@ def test_the_sdk_hears_what_was_said(source: str, target: str) -> None:
             # Recorded streams are long, and the iterators differ in how bytes are read: they take turns.
             for how in ways if record["vendor"] == "fixture" else [list(ways)[number % 2]]:
                 got = heard_by(ways[how], body, heard)
-                # A block is told by its reason, which is an answer too.
+                # A block is recognized by its reason, which is an answer too.
                 if not got.failed if wanted.failed else got[:2] != wanted[:2]:
                     failures.append(suite.Failure(record["id"], "", f"{how}: {got} for {wanted}"))
     assert len(spoken(source)) > 20

@@ -1,8 +1,8 @@
 """A loop of tools whose answers are signed survives every client surface: each signature on its own part.
 
-What a provider of generateContent said goes to a client of another protocol and comes back with that client's next
-request, answer by answer and as a whole conversation. A part is told by what it says, so a signature that moved to its
-neighbor is found.
+The output of a provider of generateContent goes to a client of another protocol and comes back with that client's next
+request, answer by answer and as a whole conversation. A part is recognized by its content, so a signature that moved to
+its neighbor is found.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NOBODYS = (
 
 
 def signed(contents: Any) -> list[tuple[str, str]]:
-    """What every signed part says, and its signature, in order."""
+    """The content of every signed part, and its signature, in order."""
     found = []
     for content in contents or ():
         for part in (content.get("parts") if isinstance(content, dict) else None) or ():
@@ -45,7 +45,7 @@ def signed(contents: Any) -> list[tuple[str, str]]:
 
 
 def kernel(part: Node) -> str:
-    """What a part says, without what another surface may spell differently."""
+    """The content of a part, without what another surface may spell differently."""
     for key in ("functionCall", "function_call"):
         if key in part:
             call = part[key]
@@ -129,7 +129,7 @@ MARKS = ["QUE=", "Qi9C", "Qys+", "RA==", "RUVF", "_-Zm"]
 
 @pytest.mark.parametrize("surface", SURFACES)
 def test_a_loop_grows_turn_by_turn(surface: str) -> None:
-    """The client keeps its own history, adds every answer to it, and the provider finds all it said in its place."""
+    """The client keeps its own history, adds every answer to it, and the provider finds all its output in its place."""
     key = {"openai-chat": "messages", "anthropic-messages": "messages"}.get(surface, "input")
     history: list[Any] = []
     body: Node = {"model": "m", **({"max_tokens": 9} if surface == "anthropic-messages" else {})}

@@ -1,7 +1,7 @@
 """An error stays an error, of the same class: five protocols, by hand-made tables.
 
-The tables are written from the providers' error pages: what a wire says, what that means, and how each of the others
-says it. A class without a word of its own on a wire has the nearest there is.
+The tables are written from the providers' error pages: the word of a wire, its meaning, and the word of each of the
+others; a class without a word of its own on a wire has the nearest there is.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ TABLE: dict[str, dict[str, tuple[int, str | None, Any]]] = {
 for _row in TABLE.values():
     _row[RESPONSES] = _row[CHAT]
 
-# What the wires say, and what it means: (protocol, HTTP status, body, class).
+# The words of the wires, and their meaning: (protocol, HTTP status, body, class).
 TOO_LONG = "The input token count exceeds the maximum number of tokens allowed"
 
 
@@ -190,7 +190,7 @@ def class_of(body: Any, protocol: str, http: Any) -> str:
     return found
 
 
-# Words and codes that a target has too, and that say more than the one in its row.
+# Words and codes that a target has too, and that are more specific than the one in its row.
 FINER = {
     (RESPONSES, CHAT): {word: word for word in ("tokens", "server_error", "invalid_request_error")},
     (CHAT, RESPONSES): {word: word for word in ("tokens", "server_error", "invalid_request_error")},

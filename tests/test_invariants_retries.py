@@ -1,4 +1,4 @@
-"""When to come back, and how much may still be asked: told in headers and bodies, by each protocol in its own way.
+"""When to come back, and how much is left: in headers and bodies, by each protocol in its own way.
 
 The tables are written from the providers' error pages.
 """

@@ -1,8 +1,8 @@
 """Why an answer ended means the same everywhere: a call is not a plain stop, and what did not go well is not a success.
 
-How each wire says it is written here once more, from its reference, and knows nothing of the code: an answer is a
-"stop", waits for "calls" of the client, or was "cut" (truncated, blocked, refused, paused, failed). What a target says
-must be of the same class as what the source said, for whole answers and for streams.
+The words of each wire are written here once more, from its reference, independent of the code: an answer is a
+"stop", waits for "calls" of the client, or was "cut" (truncated, blocked, refused, paused, failed). The target's end
+must be of the same class as the source's, for whole answers and for streams.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _open(items: list[Node], calls: tuple[str, ...], results: tuple[str, ...], k
 
 
 def chat_ending(body: Node) -> str | None:
-    """Servers say `stop` beside calls; the word counts for what is written (`said_ending`)."""
+    """Servers send `stop` beside calls; the word counts for what is written (`said_ending`)."""
     if body.get("error"):
         return CUT
     choice = (body.get("choices") or [{}])[0]
@@ -96,7 +96,7 @@ ENDING = {
 
 
 def said_ending(protocol: str, body: Node) -> str | None:
-    """What an answer of ours says, by its words alone: answered calls may stand beside a plain stop."""
+    """The end of a converted answer, by its words alone: answered calls may stand beside a plain stop."""
     if protocol == CHAT and "choices" in body:
         word = body["choices"][0]["finish_reason"]
         refused = word == "stop" and body["choices"][0]["message"].get("refusal")
@@ -111,7 +111,7 @@ def read_ending(protocol: str, body: Node) -> str | None:
 
 
 def stream_ending(protocol: str, events: list[Node], ending: Any = read_ending) -> str | None:
-    """The same of a stream: what its frames say together. One without an end was cut."""
+    """The same of a stream: the end in its frames together. One without an end was cut."""
     datas = [event["data"] for event in events if type(event.get("data")) is dict]
     if protocol == RESPONSES:
         # What some recordings have after the first end is another answer.

@@ -2,7 +2,7 @@
 
 How each wire counts is written here once more from its reference: OpenAI's prompt includes what was cached, Anthropic's
 leaves it out; Google's output leaves thoughts out, and its input what tools fed back. `counts` turns each into the same
-inclusive sums, and what a target says must give the sums of the source.
+inclusive sums, and the target's counts must give the sums of the source.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def counts(protocol: str, usage: Node) -> dict[str, int | None]:
         total, thought, output = get("total_tokens"), outer.get("reasoning_tokens"), get(f"{names[1]}_tokens")
         asked = get(f"{names[0]}_tokens")
         if thought and None not in (asked, output) and total == asked + output + thought:
-            output += thought  # a server that leaves reasoning out, as its total says
+            output += thought  # a server that leaves reasoning out, as its total shows
         write = inner.get("cache_write_tokens")
         return _row(asked, output, total, cached, write, thought)
     if protocol == MESSAGES:
@@ -88,10 +88,10 @@ def consistent(row: dict[str, int | None]) -> list[str]:
 
 
 def differences(target: str, said: dict[str, int | None], found: dict[str, int | None]) -> list[str]:
-    """Counts of the source that the target says otherwise."""
+    """Counts of the source that the target has otherwise."""
     left_out = {"write"} if target in NO_WRITES else set()
     if said["total"] is None or (said["total"] != _sum(said["input"], said["output"])):
-        left_out.add("total")  # computed where it was missing, and where the sums say otherwise
+        left_out.add("total")  # computed where it was missing, and where the sums differ
     if consistent(said):
         left_out |= {"cached", "write"}  # overlapping parts are cut to their sum
     told = [key for key in said if key not in left_out and said[key] is not None]
@@ -265,7 +265,7 @@ def test_counts_return(parts: tuple[int, ...]) -> None:
     for source, through in PAIRS:
         note(f"{source} through {through}")
         fresh, read, write, *others = parts
-        # What the surface between cannot say apart is no longer told apart; the sums are the same.
+        # What the surface between cannot distinguish is no longer distinct; the sums are the same.
         if through in NO_WRITES or source in NO_WRITES:
             fresh, write = fresh + write, 0
         given_ = answer_of(source, usage_of(source, fresh, read, write, *others))
@@ -314,5 +314,5 @@ def test_what_a_surface_cannot_say_of_a_cache_is_told() -> None:
     body = answer_of(MESSAGES, usage_of(MESSAGES, 7, 9000, 1000, 0, 5, 0))
     for target in NO_WRITES:
         losses = ul.convert(body, source=MESSAGES, target=target, kind="response").losses
-        # The tokens are in the sum; that they were written to a cache is not said.
+        # The tokens are in the sum; that they were written to a cache is lost.
         assert ("/usage/cache_creation_input_tokens", "approximated") in {(loss.path, loss.fate) for loss in losses}

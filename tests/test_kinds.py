@@ -1,4 +1,4 @@
-"""A document that plainly is of another kind than it is said to be is refused, and no other is.
+"""A document that plainly is of another kind than the given one is refused, and no other is.
 
 What each kind looks like is in the fixtures; `test_law_identity` has every recorded document read as what it is.
 """
@@ -21,7 +21,7 @@ MISTAKES = [
     ("error", "request"),
 ]
 SAYS_NOTHING = {
-    # Goes on with an earlier answer and says no more, or an input that is null.
+    # Goes on with an earlier answer and has no more, or an input that is null.
     "openai-responses/request/no_input",
     "google-interactions/request/input_null",
     # The body of an error in place of an answer, and an error that is nothing but its message.

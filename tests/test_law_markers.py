@@ -1,8 +1,8 @@
 """A marker of form that no reader leaves is ignored: a canonical document may come from anybody.
 
-Readers keep in `extra[protocol]["form"]` how a value was spelled, and `turn` says which items came in one message. For
-every marker of the fixtures, and every slot of `extra`: whatever stands in its place, writing raises an error of ours,
-or gives what it gives with the marker or without it, or what differs is in the report.
+Readers keep in `extra[protocol]["form"]` how a value was spelled, and `turn` has the items that came in one message.
+For every marker of the fixtures, and every slot of `extra`: whatever stands in its place, writing raises an error of
+ours, or gives what it gives with the marker or without it, or what differs is in the report.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def written(node: Node, protocol: str, kind: str) -> ul.Converted | None:
 
 
 def meaning(done: ul.Converted, protocol: str, record: Node) -> Any:
-    """What the written document says, read again."""
+    """The content of the written document, read again."""
     json.dumps(done.value)  # and a JSON value it is
     http = {key: done.http[key] for key in ("path", "query") if key in done.http}
     beside = {**record, "http": {**(record.get("http") or {}), **http}}
@@ -68,7 +68,7 @@ def _at(doc: Any, path: Path) -> Any:
 
 
 def meant(node: Node, path: Path, protocol: str, record: Node) -> list[Any]:
-    """What a document says with a marker as it is, and without it."""
+    """The content of a document with a marker as it is, and without it."""
     done = [written(like, protocol, record["kind"]) for like in (node, deleted(node, path))]
     return [meaning(each, protocol, record) for each in done if each is not None]
 

@@ -68,7 +68,7 @@ HOPS = [(provider, surface) for provider in PROTOCOLS for surface in PROTOCOLS i
 
 
 def forget(value: Any) -> Any:
-    """A request without any envelope, as a client sends it that knows text and calls only."""
+    """A request without any envelope, as a client sends it that supports text and calls only."""
     if type(value) is list:
         kept = [forget(inner) for inner in value if not _is_carrier(inner)]
         return kept

@@ -141,7 +141,7 @@ def test_a_container_that_another_provider_keeps_takes_its_policy_along() -> Non
     assert "tools" not in done.value
 
 
-# ---- what only one protocol says -------------------------------------------------------------------------------------
+# ---- what one protocol alone has ------------------------------------------------------------------------------------
 
 
 def test_a_toolset_that_denies_tools_is_not_left_behind_by_its_server() -> None:

@@ -1,4 +1,4 @@
-"""Nothing is lost in silence: whatever source leaf is altered or deleted changes the value or is in the report."""
+"""Nothing is lost without a report: an altered or deleted leaf changes the value or is in the report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_sensitivity(source: str, target: str, kind: str) -> None:
 
 SAID_AGAIN: dict[str, tuple[str, ...]] = {
     "openai-chat": ("*index",),
-    # Done events repeat what deltas said; of a token's log probability only they have its bytes, which are the token's.
+    # Done events repeat the deltas; of a token's log probability only they have its bytes, which are the token's.
     "openai-responses": (
         "*index", "item_id", "text", "input", "item<*/content/*/text", "response/output/*/text",
         "response/output/*<custom_tool_call>/input", "*/logprobs/*/bytes/*", "*/logprobs/*/top_logprobs/*",

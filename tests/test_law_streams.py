@@ -33,8 +33,8 @@ SKIP = {"openai-chat": forgets_order}
 def texts_apart(response: dict[str, Any]) -> dict[str, Any]:
     """Each text that follows another one in a message of its own.
 
-    Deltas of Interactions say to which step a text belongs, and a text in the same step goes on with the one before; so
-    the second of two consecutive texts is told as a step of its own (what the texts are, and their order, is the same).
+    Deltas of Interactions have the step of a text, and a text in the same step goes on with the one before; so
+    the second of two consecutive texts is sent as a step of its own (what the texts are, and their order, is the same).
     """
     out: list[Any] = []
     for item in response.get("output") or ():
@@ -56,7 +56,7 @@ def _bare(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def summaries_joined(response: dict[str, Any]) -> dict[str, Any]:
-    """The texts of a reasoning summary as one: deltas of Interactions do not say where one of them ends."""
+    """The texts of a reasoning summary as one: deltas of Interactions do not mark where one of them ends."""
     return {**response, "output": [_summary_joined(item) for item in response.get("output") or ()]}
 
 
@@ -70,7 +70,7 @@ def _summary_joined(item: dict[str, Any]) -> dict[str, Any]:
 def texts_joined(response: dict[str, Any]) -> dict[str, Any]:
     """The texts of a message as one, without the places of its citations.
 
-    An answer is cut into blocks where it cites; a stream has told its text when it learns what is cited, and reports
+    An answer is cut into blocks where it cites; a stream has sent its text when the citation arrives, and reports
     the place.
     """
     return {**response, "output": [_joined(item) for item in response.get("output") or ()]}
@@ -87,7 +87,7 @@ def _joined(item: dict[str, Any]) -> dict[str, Any]:
             out.append(part)
             continue
         notes = [
-            # An envelope holds the place too, where its block does not tell it.
+            # An envelope holds the place too, where its block does not have it.
             {key: value for key, value in note.items() if key not in ("start_index", "end_index", "opaque")}
             for note in part.get("annotations") or ()
         ]
@@ -121,7 +121,7 @@ def _as_values(item: dict[str, Any]) -> dict[str, Any]:
 def cut_off_as_values(response: dict[str, Any]) -> dict[str, Any]:
     """Arguments that a limit cut off as the object that an answer has to make of them.
 
-    A stream tells the text as far as it came, and says that the call is incomplete.
+    A stream sends the text as far as it came, and marks the call as incomplete.
     """
     return {**response, "output": [_made_whole(item) for item in response.get("output") or ()]}
 
@@ -139,7 +139,7 @@ def _made_whole(item: dict[str, Any]) -> dict[str, Any]:
 def made_ids_apart(response: dict[str, Any]) -> dict[str, Any]:
     """Items without the ids that had to be made: they count what is written, envelopes too, and a stream has fewer.
 
-    There is no terminal event for an answer that was cancelled: it has failed, and says with what.
+    There is no terminal event for an answer that was cancelled: it has failed, with the reason.
     """
     failed = response.get("status") in ("cancelled", "failed")
     return {
@@ -224,7 +224,7 @@ def test_a_stream_amounts_to_its_twin(protocol: str) -> None:
 
 @pytest.mark.parametrize(("source", "target", "_kind"), [(p, p, "") for p in STREAMS] + pairs("stream"))
 def test_decompose_write_read_collect(source: str, target: str, _kind: str) -> None:
-    # A stream of chunks has no way to say that there is not even one choice.
+    # A stream of chunks has no form for an answer without choices.
     found = [record for record in records(source, "response") if record["body"].get("choices") != []]
     if target in ANSWERS_HOLD_NO_RESULTS:
         found = [record for record in found if not has_answered_calls(record)]

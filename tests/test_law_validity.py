@@ -33,7 +33,7 @@ NEWER = ["*/usage/input_tokens_details/cache_write_tokens: missing"]
 
 
 def is_valid(record: dict[str, Any]) -> bool:
-    """Whether a record is valid in its own protocol. Keys that the SDK does not know may be newer than it."""
+    """Whether a record is valid in its own protocol. Keys that the SDK does not have may be newer than it."""
     protocol, kind, body = record["protocol"], record["kind"], document(record)
     problems = [
         problem

@@ -114,11 +114,11 @@ def test_work_is_linear(shape: str) -> None:
 
 # ---- memory ---------------------------------------------------------------------------------------------------------
 
-MANY, WINDOWS = 9_600, (8_100, 8_600, 9_100, 9_599)  # beyond what is told one by one, and what the caches hold
+MANY, WINDOWS = 9_600, (8_100, 8_600, 9_100, 9_599)  # beyond what is reported one by one, and what the caches hold
 
 
 def endless(protocol: str, kind: str, count: int, begun: Callable[[int], None] = lambda number: None) -> Iterator[Node]:
-    """A stream of text with many events in its middle that say nothing new; `begun` is told the number of each."""
+    """A stream of text with many events in its middle without new content; `begun` gets the number of each."""
     frames = list(ul.write_stream(deltas(12), protocol))
     middle = len(frames) // 2
     for number, frame in enumerate(frames):
@@ -170,7 +170,7 @@ def held(source: str, target: str, kind: str) -> list[int]:
 
 
 def test_losses_alike_are_told_together() -> None:
-    """What an endless stream repeats is told one by one a thousand times, and then with how many there are."""
+    """What an endless stream repeats is reported one by one a thousand times, and then with how many there are."""
     for count in (1000, 1001, 4000):
         stream = ul.convert_stream(
             endless("anthropic-messages", "frame", count), source="anthropic-messages", target="openai-chat"

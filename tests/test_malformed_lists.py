@@ -31,7 +31,7 @@ ELEMENTS: list[Any] = ["x", 5, None, ["x"], {}, {"type": 5}, UNKNOWN]
 def fields(cls: type[Model]) -> list[tuple[str, Any, bool]]:
     """Key, annotation and whether it is required, of every field but the type."""
     found = []
-    cls.model_rebuild()  # resolves what a class says of itself
+    cls.model_rebuild()  # resolves references of a class to itself
     for name, info in cls.__pydantic_fields__.items():
         annotation: Any = Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
         found += [(info.alias or name, annotation, info.is_required())] if name != "type" else []

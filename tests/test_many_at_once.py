@@ -1,4 +1,4 @@
-"""What is done for many at once is what would be done for each: texts parsed together, losses told together."""
+"""What is done for many at once is what would be done for each: texts parsed together, losses reported together."""
 
 from __future__ import annotations
 
@@ -251,5 +251,5 @@ def test_each_word_that_tools_lose_is_told_at_its_place(target: str) -> None:
     body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "tools": TOOLS}
     done = ul.convert(body, source=CHAT, target=target)
     lost = {path for path, fate in told(done, "source").items() if fate == "lost"}
-    # (Of the others one says nothing of it, and one that it is not strict, which is the default.)
+    # (Of the others one has no value, and one is not strict, which is the default.)
     assert lost == {"/tools/0/function/strict"}

@@ -33,7 +33,7 @@ def test_minds_of_recorded_conversations(provider: str, surface: str) -> None:
 
 # ---- made-up conversations ------------------------------------------------------------------------------------------
 
-# A turn: what the model thinks, what it says, and how many calls it makes; each with whether it is signed.
+# A turn: the model's reasoning, its text, and how many calls it makes; each with whether it is signed.
 TURN = st.fixed_dictionaries(
     {
         "thoughts": st.lists(st.booleans(), max_size=2),
@@ -45,7 +45,7 @@ CONVERSATION = st.lists(TURN, min_size=1, max_size=4)
 
 
 class _Maker:
-    """Numbers for everything that has to be told apart, and signatures that are valid base64 and all different."""
+    """Numbers for everything that has to be distinct, and signatures that are valid base64 and all different."""
 
     def __init__(self) -> None:
         self.count = 0

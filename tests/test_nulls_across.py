@@ -1,4 +1,4 @@
-"""A null stays in its own protocol: others declare none there, and it says nothing that could be lost."""
+"""A null stays in its own protocol: others declare none there, and it has no content that could be lost."""
 
 from __future__ import annotations
 

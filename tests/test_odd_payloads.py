@@ -14,7 +14,7 @@ Node = dict[str, Any]
 
 
 def told(done: Any) -> set[tuple[str, str]]:
-    """Where the report says that what, of the source, became of it."""
+    """The places in the source with the given fate in the report."""
     return {(loss.path, loss.fate) for loss in done.losses if loss.side == "source"}
 
 
@@ -156,7 +156,7 @@ RESULT = {"functionResponse": {"name": "srv_weather", "response": {"result": "4 
 
 
 def remote_tools() -> list[Node]:
-    """A model that had its tool run by a remote server, and said so at both ends."""
+    """A model that had its tool run by a remote server, and declared it at both ends."""
     first = {"content": {"role": "model", "parts": [CALL]}, "finishReason": "STOP", "index": 0}
     last = {"content": {"role": "model", "parts": [{"text": "4 C"}]}, "finishReason": "STOP", "index": 0}
     result = {"content": {"role": "model", "parts": [RESULT]}, "index": 0}
@@ -221,7 +221,7 @@ def test_a_result_that_names_no_function_answers_the_call_of_its_id() -> None:
     assert (answer["role"], answer["tool_call_id"], answer["content"]) == ("tool", "c1", "1")
 
 
-# ---- a signature on a text that says nothing ------------------------------------------------------------------------
+# ---- a signature on an empty text -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("parts", [

@@ -58,7 +58,7 @@ def test_an_empty_field_of_reasoning_is_not_a_loss_beside_one_that_speaks() -> N
 
 
 def test_a_count_is_reported_where_it_stands() -> None:
-    # More of the input was read from the cache than there was, which no other protocol can say.
+    # More of the input was read from the cache than there was, which no other protocol can represent.
     body = {**fixture("response", "vendor_usage_num_cached")}
     body["usage"] = {**body["usage"], "num_cached_tokens": 99}
     done = ul.convert(body, source=CHAT, target=MESSAGES, kind="response")

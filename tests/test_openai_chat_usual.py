@@ -1,4 +1,4 @@
-"""The quick way of `usual.py` says what the pairs say: every document converts alike with it and without it."""
+"""The fast path of `usual.py` equals the pairs: every document converts alike with it and without it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests and answers between the two OpenAI protocols: what has a form on the other side, and what is told."""
+"""Requests and answers between the two OpenAI protocols: what has a form on the other side, and what is reported."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_tokens_of_a_stream_have_no_ids(target: str) -> None:
 
 
 def tokens(data: Any) -> list[Node]:
-    """All that looks like a token in what an event says."""
+    """All that looks like a token in an event."""
     if isinstance(data, list):
         return [token for each in data for token in tokens(each)]
     if not isinstance(data, dict):
@@ -260,7 +260,7 @@ def test_a_long_identifier_stays_as_it_is_in_its_own_protocol(protocol: str) -> 
     assert ul.convert(body, source=protocol, target=protocol, kind="request").value == body
 
 
-# ---- what the request of a Responses client asks for -----------------------------------------------------------------
+# ---- what the request of a Responses client requires ----------------------------------------------------------------
 
 THOUGHT = [{"type": "thinking", "thinking": "Let me think", "signature": "c2ln"}, {"type": "text", "text": "Hello"}]
 

@@ -223,7 +223,7 @@ def test_two_answers_of_one_conversation_share_no_made_id(names: tuple[str | Non
             given: Any = {"source": "openai-chat", "target": P, "kind": "response", "exchange": asked.exchange}
             whole = ul.convert(answered, **given).value
         seen.append({whole["id"], *(item["id"] for item in whole["output"])})
-        if name is None:  # a name tells answers to one question apart, too
+        if name is None:  # a name distinguishes answers to one question, too
             history += [*whole["output"], {"role": "user", "content": "And?"}]
     assert all(len(ids) == 2 for ids in seen) and not seen[0] & seen[1]
 

@@ -40,7 +40,7 @@ def test_the_sdk_accumulates_our_streams_to_the_same_answer(source: str, target:
         if target == "openai-chat" and forgets_order(done.value):
             continue
         if target == "openai-responses" and wanted.get("status") != "completed":
-            continue  # the helper knows no other end
+            continue  # the helper supports no other end
         examined += 1
         try:
             got = FINAL[target](done.value)

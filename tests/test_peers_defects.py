@@ -38,7 +38,7 @@ def lost(done: ul.Converted) -> set[str]:
 
 
 def is_told(done: ul.Converted, path: str) -> bool:
-    """Whether something at this place, or around it, is said to be lost."""
+    """Whether something at this place, or around it, is reported as lost."""
     return any(each == path or each.startswith(path + "/") for each in lost(done))
 
 

@@ -1,6 +1,6 @@
 """What was read belongs to the caller: changing it changes no other document, and not the one it was read from.
 
-(In flight, nodes that say the same share their marks of form; objects hold copies of them.)
+(In flight, equal nodes share their marks of form; objects hold copies of them.)
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ def test_trap_041_a_budget_of_nothing_is_not_adaptive() -> None:
         ("gpt-5", {"temperature": 0.3, "top_p": 0.5}, set(), {"/temperature", "/top_p"}),
         ("gpt-5", {"temperature": 1}, {"temperature"}, set()),
         ("gpt-4o", {"temperature": 0.3}, {"temperature"}, set()),
-        ("gpt-5.1", {"temperature": 0.3}, {"temperature"}, set()),  # thinks only when told to
+        ("gpt-5.1", {"temperature": 0.3}, {"temperature"}, set()),  # thinks only on request
         ("gpt-5.1", {"temperature": 0.3, "output_config": {"effort": "low"}}, set(), {"/temperature"}),
         ("gpt-5.5", {"temperature": 0.3}, set(), {"/temperature"}),
         ("gpt-5.5", {"temperature": 0.3, "thinking": {"type": "disabled"}}, {"temperature"}, set()),

@@ -38,7 +38,7 @@ NAMES = st.sampled_from(("f", "g"))
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[Node]:
-    """Histories with anything in any order. Every text has a number of its own, or says nothing at all."""
+    """Histories with anything in any order. Every text has a number of its own, or is empty."""
     number = 0
 
     def text() -> str:
@@ -94,7 +94,7 @@ def rules_of(protocol: str) -> Rules:
 
 
 def mended(items: list[Node], protocol: str, **more: Any) -> tuple[Node, Node, Writer]:
-    """The request, the request repaired, and the writer that was told what happened."""
+    """The request, the request repaired, and the writer with the reports."""
     request = {"model": "m", "input": items, **more}
     writer = Writer(protocol)
     return request, repair(request, rules_of(protocol), writer), writer
@@ -186,7 +186,7 @@ def repairs_are_recorded(items: list[Node], protocol: str) -> None:
         known = {id(item) for item in items}
         copies = {id(old): new for new, old in writer.context.get("replaced", ())}
         for item in items:
-            # What is there no more, or in another form, was spoken of; but the first of what was joined says it all.
+            # What is there no more, or in another form, was reported; but the first of what was joined covers all.
             if not any(other is item for other in done["input"]):
                 parts = item.get("content") or item.get("output")
                 inner = {id(part) for part in parts} if type(parts) is list else set()

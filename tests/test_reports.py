@@ -91,7 +91,7 @@ THOUGHT = {"role": "assistant", "reasoning_content": "Hm.", "tool_calls": []}
 
 @pytest.mark.parametrize("content", [None, "", "Yes.", [{"type": "text", "text": "Yes."}]])
 def test_reasoning_beside_a_content_is_named_as_itself(content: Any) -> None:
-    """Both are content in the canonical model; only one of them is said in another form."""
+    """Both are content in the canonical model; only one of them is sent in another form."""
     said, asked = {**THOUGHT, "content": content}, {"role": "user", "content": "?"}
     messages = [asked, said, asked]
     _, fates = told({"model": "m", "messages": messages}, "openai-chat", "google-generate-content")
@@ -108,7 +108,7 @@ ERRORS = {
 
 @pytest.mark.parametrize("source", ERRORS)
 def test_an_error_that_came_as_an_answer_is_none(source: str) -> None:
-    """Routers and proxies say 200 first, and `{"error": ...}` when they know better."""
+    """Routers and proxies send 200 first, and `{"error": ...}` later."""
     body = {"error": ERRORS[source]}
     assert ul.convert(body, source=source, target=source, kind="response").value == body
     read = ul.read(body, source, "response")

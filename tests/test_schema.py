@@ -325,7 +325,7 @@ TRAP_100 = {
 
 
 def test_trap_100_a_schema_that_does_not_qualify_is_told_from_one_that_does() -> None:
-    # A caller that did not ask for strict looks whether the schema comes through as it is.
+    # Without strict, a caller checks whether the schema comes through as it is.
     assert lower(TRAP_100, STRICT).schema is not TRAP_100
     strict = lower(TRAP_100, STRICT)
     assert strict.schema == {

@@ -47,7 +47,7 @@ def asked(source: str, provider: str) -> ul.Exchange:
 
 
 def answered(provider: str, exchange: ul.Exchange) -> Node:
-    """What a provider answers, in canonical form: under its names, with arguments as it was told to make them."""
+    """What a provider answers, in canonical form: under its names, with arguments in the lowered form."""
     alias = {name: new for new, name in exchange.names.items()}
     patch: Node = {"type": "function_call", "call_id": "c4", "name": alias["apply.patch"]}
     if exchange.tools.get(patch["name"]) == "custom":
@@ -74,7 +74,7 @@ def said(items: list[Node]) -> list[tuple[Any, ...]]:
 
 
 def streamed(events: list[Node], protocol: str) -> list[Node]:
-    """The items of a stream as their ends tell them, which their deltas have to add up to."""
+    """The items of a stream as in their ends, which their deltas have to add up to."""
     canonical = list(read_stream(events, protocol))
     ends = {e["output_index"]: e["item"] for e in canonical if e["type"] == "response.output_item.done"}
     for index, item in ends.items():
@@ -87,7 +87,7 @@ def streamed(events: list[Node], protocol: str) -> list[Node]:
 
 
 def expected(provider: str) -> list[tuple[Any, ...]]:
-    # Only a target that was told to make `b` nullable has its null undone.
+    # Only a target with a nullable `b` has its null undone.
     made = '{"a":"x"}' if provider in (RESPONSES, CHAT) else '{"a":"x","b":null}'
     return [
         ("function_call", "look up", made, None, "c1"),

@@ -1,7 +1,8 @@
 """The laws of schema lowering over generated schemas.
 
-What is accepted is not touched; lowering twice is lowering once; nothing is dropped in silence; no value that was valid
-becomes invalid unless a change says that it narrows (the `jsonschema` package is the judge); any JSON value is taken.
+What is accepted is not touched; lowering twice is lowering once; nothing is dropped without a report; no value that was
+valid becomes invalid unless a change is marked as narrowing (the `jsonschema` package is the judge); any JSON value is
+taken.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def test_nothing_is_dropped_in_silence(schema: Any) -> None:
 
 
 def edits(schema: Any, path: Any, value: Any) -> Iterator[Any]:
-    # Two definitions may say the same, so a reference is altered to lead nowhere; and what it leads to may add nothing
+    # Two definitions may be equal, so a reference is altered to lead nowhere; and what it leads to may add nothing
     # to what stands beside it, which is not a loss of the reference.
     other = "#/nowhere" if path[-1] == "$ref" else altered(value)
     if not same(other, value):
@@ -206,7 +207,7 @@ def test_only_what_is_accepted_is_left(schema: Any) -> None:
 
 @given(schema=documents(), value=VALUES)
 def test_a_strict_target_returns_what_the_original_accepts(schema: Any, value: Any) -> None:
-    """Filling in the nulls a strict target wants and restoring gives the arguments back."""
+    """Filling in the nulls a strict target requires and restoring gives the arguments back."""
     done = lower(schema, STRICT)
     if type(value) is not dict or "wrapped" in done.undo or not (value.keys() <= done.schema["properties"].keys()):
         return

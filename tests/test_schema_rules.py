@@ -1,4 +1,4 @@
-"""JSON-schema lowering, rule by rule: what is undone in arguments, and each way in which a keyword is said."""
+"""JSON-schema lowering, rule by rule: what is undone in arguments, and each spelling of a keyword."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a frame says and no item says again is in the report, with the number of its frame.
+"""What a frame has and no item repeats is in the report, with the number of its frame.
 
-The laws alter whole answers and tell them as streams; here are the frames that no answer has. Wire formats:
+The laws alter whole answers and decompose them into streams; here are the frames that no answer has. Wire formats:
 docs.claude.com/en/api/messages-streaming, platform.openai.com/docs/api-reference (chat and responses streaming),
 ai.google.dev/api/generate-content.
 """
@@ -132,7 +132,7 @@ def test_their_own_protocol_is_sent_them() -> None:
     assert [loss.path for loss in foreign.losses if loss.fate == "lost"] == ["/1/delta"]
 
 
-# (Strict is what the API is by default, and an answer that repeats a default says nothing.)
+# (Strict is what the API is by default, and an answer that repeats a default has no information.)
 DECLARED = [{"type": "function", "name": name, "description": "d", "parameters": {}, "strict": False} for name in "ab"]
 STRICT = ["/tools/0/strict", "/tools/1/strict"]
 

@@ -1,4 +1,4 @@
-"""What a call is made with, told in pieces, adds up to what its end says: for every source, towards Responses."""
+"""The arguments of a call, sent in pieces, add up to those of its end: for every source, towards Responses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEYS = {"function_call": "arguments", "custom_tool_call": "input", "mcp_call": "
 
 
 def differing(events: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    """What the pieces of each call add up to beside what its end says, where that is something else."""
+    """What the pieces of each call add up to beside its end, where the two differ."""
     pieces: dict[int, str] = defaultdict(str)
     found = []
     for event in events:

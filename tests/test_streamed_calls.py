@@ -1,4 +1,4 @@
-"""Chat: which call a fragment belongs to, where servers say less, or something else, than OpenAI does."""
+"""Chat: which call a fragment belongs to, where servers send less, or something else, than OpenAI does."""
 
 from __future__ import annotations
 

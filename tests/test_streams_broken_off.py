@@ -1,4 +1,4 @@
-"""A stream that ends in an error loses what its target tells with the end: each leaf of it is in the report.
+"""A stream that ends in an error loses what its target sends with the end: each leaf of it is in the report.
 
 Wire formats: docs.claude.com/en/api/messages-streaming, platform.openai.com/docs/api-reference (chat and responses
 streaming), ai.google.dev/api/generate-content, ai.google.dev/api/interactions.
@@ -77,7 +77,7 @@ STREAMS: dict[str, list[Node]] = {
 }  # fmt: skip
 # What comes later, and what all of it counts.
 USED = {**CHUNK, "choices": [], "usage": {"prompt_tokens": 17, "completion_tokens": 3, "total_tokens": 20}}
-# What numbers frames, and that an answer is under way, which no report need say.
+# What numbers frames, and that an answer is under way, which no report needs.
 EXEMPT = ("/0/data/sequence_number", "/0/data/interaction/status", "/0/data/response/status")
 PAIRS = [(source, target) for source in STREAMS for target in STREAMS if source != target]
 
@@ -198,7 +198,7 @@ def test_a_text_that_was_sent_in_pieces_is_not_reported_when_it_is_repeated() ->
 
 
 def chunks(count: int, more: Callable[[int], Node]) -> list[Node]:
-    """A stream of Chat Completions that says `x` again and again, each time with something else beside it."""
+    """A stream of Chat Completions that repeats `x`, each time with something else beside it."""
     said = {"index": 0, "delta": {"content": "x", "role": "assistant"}, "finish_reason": None}
     return plain(*({**CHUNK, "choices": [{**said, **more(number)}]} for number in range(count)))
 

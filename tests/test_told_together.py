@@ -1,7 +1,7 @@
 """What a writer notes of many nodes at once means what it means of each: a query for one of them finds it.
 
 A report is made of `writer.raw`, `.alike`, `.filled` and `.relaxed` alike; those who look into it beforehand (what is
-refused, what is parked, what repair made up) are asked here about a node of each.
+refused, what is parked, what repair made up) are tested here with a node of each.
 """
 
 from __future__ import annotations

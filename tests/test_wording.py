@@ -42,11 +42,10 @@ SPEAKERS = re.compile(
     rf" {SPEAKING.pattern}",
     re.IGNORECASE,
 )
-# Where SPEAKING is denied.
-IMPERSONAL = ("README.md", "CONTRIBUTING.md", "docs/", "examples/", "unified_llm/", "adapters/")
 HISTORY = {"CHANGELOG.md", "docs/decisions"}  # what was written then stays as it was
 GENERATED = {"docs/dialects.md", "docs/capabilities.md", "docs/traps.md", "docs/sdk-drift.md"}
 CODE = ["unified_llm", "adapters", "benchmarks", "docs", "examples", "tests"]
+PROMPTS = {"benchmarks", "tests"}  # folders whose strings are what people and models say
 QUOTED = {"tests/test_wording.py"}
 COMMENTED = ["Makefile", ".ci/*", "*.toml", "adapters/**/*.toml", "examples/**/*.toml", "unified_llm/**/*.toml"]
 
@@ -64,30 +63,38 @@ def prose(text: str) -> str:
     return text
 
 
-def texts(source: str) -> Iterator[tuple[int, str]]:
-    """Line and text of docstrings, comments, and strings of several words."""
+def texts(source: str) -> Iterator[tuple[int, str, bool]]:
+    """Line and text of comments, docstrings and strings of several words; True for the first two."""
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
-            yield token.start[0], re.sub(r"`[^`]*`", "", token.string)
-    for node in ast.walk(ast.parse(source)):
+            yield token.start[0], re.sub(r"`[^`]*`", "", token.string), True
+    tree = ast.parse(source)
+    documented = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+        if node.body and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
-            yield node.lineno, re.sub(r"`[^`\n]*`|^\s*(?:>>>|\.\.\.).*$", "", node.value, flags=re.MULTILINE)
+            text = re.sub(r"`[^`\n]*`|^\s*(?:>>>|\.\.\.).*$", "", node.value, flags=re.MULTILINE)
+            yield node.lineno, text, id(node) in documented
 
 
-def denied(text: str, place: str = "") -> list[str]:
-    """The denied words of a text, with those of speech in the places that are free of them."""
+def denied(text: str, speaks: bool = False) -> list[str]:
+    """The denied words of a text; those of speech too, unless it `speaks`."""
     line = " ".join(text.split())
     found = [found[0] for words in (DENIED, BRITISH) for found in words.finditer(line)]
-    if place.startswith(IMPERSONAL):
+    if not speaks:
         found += SPEAKING.findall(SPEAKERS.sub("", re.sub(r"'[\w/]*'", "", line)))  # not in names and paths
     return found
 
 
-def names(source: str) -> Iterator[tuple[int, str]]:
-    """Line and words of the names of tests."""
+def names(source: str) -> Iterator[tuple[int, str, bool]]:
+    """Line and words of the names of tests, and False."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test_"):
-            yield node.lineno, node.name.replace("_", " ")
+            yield node.lineno, node.name.replace("_", " "), False
 
 
 def commented() -> list[Path]:
@@ -97,8 +104,7 @@ def commented() -> list[Path]:
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_words_of_a_page(page: Path) -> None:
     paragraphs = re.split(r"\n\s*\n", prose(page.read_text("utf-8")))
-    place = page.relative_to(ROOT).as_posix()
-    assert [(word, " ".join(each.split())[:90]) for each in paragraphs for word in denied(each, place)] == []
+    assert [(word, " ".join(each.split())[:90]) for each in paragraphs for word in denied(each)] == []
 
 
 @pytest.mark.parametrize("folder", CODE)
@@ -109,8 +115,8 @@ def test_words_of_a_folder(folder: str) -> None:
         f"{module.relative_to(ROOT)}:{line}: {word}"
         for module in modules
         for source in (module.read_text("utf-8"),)
-        for line, text in (*texts(source), *names(source))
-        for word in denied(text, module.relative_to(ROOT).as_posix())
+        for line, text, prose in (*texts(source), *names(source))
+        for word in denied(text, speaks=not prose and folder in PROMPTS)
     ]
     assert not found, "\n".join(found)
 
@@ -119,14 +125,13 @@ def test_words_of_a_folder(folder: str) -> None:
 def test_words_of_comments(path: Path) -> None:
     lines = enumerate(path.read_text("utf-8").splitlines(), 1)
     comments = [(number, line.partition("#")[2]) for number, line in lines if "#" in line]
-    place = path.relative_to(ROOT).as_posix()
-    assert [(number, word) for number, text in comments for word in denied(re.sub(r'"[^"]*"', "", text), place)] == []
+    assert [(number, word) for number, text in comments for word in denied(re.sub(r'"[^"]*"', "", text))] == []
 
 
 @pytest.mark.parametrize(
     ("text", "count"),
     [
-        ("What nobody knows is no error.", 2),
+        ("What nobody has is no error.", 2),
         ("There is no shortcut; the id is no longer valid.", 0),
         ("Pictures come\nhome sealed.", 3),
         ("`sealed` and [a page](mended.md)", 0),
@@ -140,9 +145,9 @@ def test_denied_words_are_found(text: str, count: int) -> None:
 
 def test_documents_do_not_speak() -> None:
     text = "The report says what the model wants. You may say so; its field told it. The user cannot know."
-    assert denied(text, "docs/losses.md") == ["says", "wants", "told"] and denied(text) == []
+    assert denied(text) == ["says", "wants", "told"] and denied(text, speaks=True) == []
 
 
 def test_words_in_code_are_found() -> None:
     source = '"""What nobody needs."""\n# somebody\nsealed = f"a value is no {list} and whom"\nmend = "sealed"\n'
-    assert sorted(word for _, text in texts(source) for word in denied(text)) == ["nobody", "somebody", "whom"]
+    assert sorted(word for _, text, _ in texts(source) for word in denied(text)) == ["nobody", "somebody", "whom"]

@@ -50,7 +50,7 @@ CONTROLS: dict[str, tuple[str, Node]] = {
 
 
 def controls_of(protocol: str, wire: Node) -> Node:
-    """What a wire request says of thinking."""
+    """The reasoning settings of a wire request."""
     if protocol == CHAT:
         return {key: wire[key] for key in ("reasoning_effort", "reasoning", "thinking") if key in wire}
     if protocol == RESPONSES:
@@ -86,8 +86,8 @@ def _gemini(level: str | None = None, budget: int | None = None, shown: bool | N
 
 
 SHOWN = {"display": "summarized"}
-# Target and model -> a row for every control: what the wire says, and "" where the value is the same in other words,
-# "~" where it is another value, "!" where nothing of it could be said.
+# Target and model -> a row for every control: the value of the wire, and "" where the value is the same in other words,
+# "~" where it is another value, "!" where it has no form.
 TABLE: dict[tuple[str, str], dict[str, tuple[Node, str]]] = {
     # none, low ... max; thinks without a word.
     (RESPONSES, "gpt-5.6"): {

@@ -46,7 +46,7 @@ CHAT_STREAM = frames(chunk({"role": "assistant", "content": "Hel"}), chunk({"con
 
 
 class Body(httpx2.SyncByteStream, httpx2.AsyncByteStream):
-    """A body that comes piece by piece; an exception among the pieces is raised. It knows whether it was closed."""
+    """A body that comes piece by piece; an exception among the pieces is raised. It records whether it was closed."""
 
     def __init__(self, *pieces: bytes | Exception) -> None:
         self.pieces, self.closed, self.given = pieces, False, 0

@@ -30,7 +30,7 @@ class Costs(NamedTuple):
     row_db: float
     end_node: float  # the end of a run: a transaction of its own, without its notices
     end_db: float
-    notice_node: float  # a commit that one listening node hears of
+    notice_node: float  # a commit that one listening node receives
     notice_db: float
     wake_node: float  # a reader on another node that looks into the log
     wake_db: float

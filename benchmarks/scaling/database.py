@@ -29,7 +29,7 @@ async def empty(name: str = "") -> AsyncIterator[str]:
 
 
 async def backends(connection: asyncpg.Connection) -> list[int]:
-    """The processes that serve this database, but for the one that is asked."""
+    """The processes that serve this database, but for the one of this connection."""
     query = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
     return [row["pid"] for row in await connection.fetch(query)]
 

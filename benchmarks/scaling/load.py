@@ -49,7 +49,7 @@ class Work(NamedTuple):
         node += RUNS * (costs.translate_request_node + costs.end_node + costs.row_node)
         listeners = self.workers + 1  # the one that counts
         db = groups * costs.commit_db + (rows + RUNS) * costs.row_db + self.groups * listeners * costs.notice_db
-        # Each second every node asks whether it still has its lock, and which runs are in progress.
+        # Each second every node checks whether it still has its lock, and which runs are in progress.
         looks = self.seconds * self.workers
         node, db = node + looks * costs.wake_node, db + RUNS * costs.end_db + looks * costs.wake_db
         return costs.durable_event_node + node / self.events, db / self.events

@@ -88,7 +88,7 @@ def commits(load: Load, costs: Costs) -> Commits:
     nodes, streams = load.nodes / load.cells, load.streams / load.nodes
     events = streams * load.rate
     clock = costs.commit_clock / 1e6
-    # A run ends in a transaction of its own, which is told too: groups get what those leave.
+    # A run ends in a transaction of its own, which is notified too: groups get what those leave.
     ends = load.streams / load.cells / load.seconds
     if ends * clock >= 1:
         return Commits(0.0, 1.0, math.inf, math.inf)

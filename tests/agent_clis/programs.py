@@ -29,7 +29,7 @@ class Launch:
 class Program:
     """One way to use a program. `read` and `write` are calls of its tools; `{work}` is the working directory.
 
-    `again` are the arguments that continue its last session; `prompted` says that they stand before the prompt, which
+    `again` are the arguments that continue its last session; `prompted` means that they stand before the prompt, which
     is the last argument.
     """
 
@@ -138,7 +138,7 @@ PROGRAMS = {
         # The model that is its default declares namespaces of tools inside the input, one of which runs JavaScript.
         Program("codex-code-mode", "codex", "openai-responses", _codex(),
                 ("functions__exec", {"input": _RUN}), ("functions__exec", {"input": _APPLY})),
-        # Without a model, a small one is asked first which one to use, with a schema for its answer.
+        # Without a model, a small one first chooses which one to use, with a schema for its answer.
         Program("gemini-auto", "gemini", "google-generate-content", _gemini(),
                 ("run_shell_command", {"command": f"cat {NOTES}"}), ("write_file", _WRITTEN)),
         _with_opencode("opencode-responses", "openai-responses", "openai"),

@@ -1,6 +1,6 @@
 """A strict upstream that follows a script, the gateway in front of it, and a record of what both were sent.
 
-The upstream asks for the two tools one after the other and signs a thought before each; then it repeats the result of
+The upstream calls the two tools one after the other and signs a thought before each; then it repeats the result of
 the second. It counts the results, not the user's words, because programs add reminders and requests of their own.
 """
 
@@ -56,9 +56,9 @@ class Scripted(Service):
 
 
 class Conversing(Service):
-    """A strict upstream that asks for one tool after each prompt, thinks before it, and then repeats the result.
+    """A strict upstream that calls one tool after each prompt, thinks before it, and then repeats the result.
 
-    It tells the prompts apart by its final texts in the history, no matter who wrote them.
+    It distinguishes the prompts by its final texts in the history, no matter who wrote them.
     """
 
     def __init__(self, call: tuple[str, dict[str, str]]) -> None:
@@ -111,7 +111,7 @@ class Recorder:
 
 
 class Outside:
-    """A proxy that refuses everything and keeps the names of the hosts that were asked for."""
+    """A proxy that refuses everything and keeps the names of the requested hosts."""
 
     def __init__(self) -> None:
         self.hosts: list[str] = []

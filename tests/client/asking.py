@@ -1,4 +1,4 @@
-"""Asking the wire, in threads and in event loops, with waits that take no time."""
+"""Requests over the wire, in threads and in event loops, with waits that take no time."""
 
 from __future__ import annotations
 

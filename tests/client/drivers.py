@@ -1,4 +1,4 @@
-"""The drivers under an `AsyncClient`: whatever may go wrong goes wrong under both, and is told in the same errors."""
+"""The drivers under an `AsyncClient`: whatever may go wrong goes wrong under both, with the same errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server of raw sockets on this machine that answers as a test tells it: late, in drips, cut off, or not at all."""
+"""A server of raw sockets on this machine that answers as a test requires: late, in drips, cut off, or not at all."""
 
 from __future__ import annotations
 

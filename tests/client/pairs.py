@@ -16,7 +16,7 @@ PROTOCOLS = sorted(each.protocol for each in SURFACES)
 
 
 class Pair:
-    """A surface's SDK over an upstream that speaks `protocol`, and what that upstream saw."""
+    """A surface's SDK over an upstream with `protocol`, and what that upstream saw."""
 
     def __init__(self, surface: type[Surface], protocol: str, **options: Any) -> None:
         self.service = mounts.Oracle()

@@ -37,7 +37,7 @@ def upstream(protocol: str, service: Service | None = None, **changes: Any) -> u
 
 
 class Canned:
-    """An upstream that gives the answers it was told to give, in their order, and remembers what it was asked."""
+    """An upstream that returns the given answers, in their order, and remembers the requests."""
 
     def __init__(self, protocol: str, *answers: Any, **changes: Any) -> None:
         self.answers = list(answers)

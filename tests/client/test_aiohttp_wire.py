@@ -1,4 +1,4 @@
-"""The driver over aiohttp sends what httpx2 sends, and shows as little; the faults of a server are told alike.
+"""The driver over aiohttp sends what httpx2 sends, and shows as little; the faults of a server have the same errors.
 
 What both drivers have in common is in the tests of deadlines, pools and answers that break, which run over both.
 """
@@ -71,7 +71,7 @@ def test_both_drivers_send_the_same(server: Loopback, given: dict[str, Any]) -> 
 
     def answer(exchange: Exchange) -> None:
         first, *lines = exchange.head.splitlines()
-        # A connection of HTTP/1.1 is kept unless it is said otherwise.
+        # A connection of HTTP/1.1 is kept by default.
         headers = sorted(line.lower() for line in lines if line.lower() != b"connection: keep-alive")
         seen.append((first, headers, exchange.body))
         exchange.send(whole())

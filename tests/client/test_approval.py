@@ -48,7 +48,7 @@ def check_done(run: Any) -> None:
     assert RAN == ["find a", "delete b"]
     outputs = [(item.output, bool(item.is_error)) for item in run.steps[0].outputs]
     assert outputs == [("a found", False), ("b is gone", False), ("too risky", True)]
-    # The upstream says what it was given.
+    # The upstream repeats what it was given.
     assert all(text in run.output_text for text in ("a found", "b is gone", "too risky", "Done."))
     kinds = [item.type for item in run.items if item.type != "reasoning"]
     assert kinds == ["message", *["function_call"] * 3, *["function_call_output"] * 3, "message"]

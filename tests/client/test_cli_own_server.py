@@ -1,4 +1,4 @@
-"""`unified-llm chat` and `run` with the user's own server: which model is asked for, and whether a key is shown."""
+"""`unified-llm chat` and `run` with the user's own server: which model is requested, and whether a key is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client: what is asked and what comes back, over every protocol, in both forms."""
+"""The client: requests and responses, over every protocol, in both forms."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_everything_handed_out_is_an_object_with_its_json_beside_it() -> None:
     assert [item.dump() for item in run.final.items] == run.final.item_nodes
 
 
-# ---- what is asked --------------------------------------------------------------------------------------------------
+# ---- requests -------------------------------------------------------------------------------------------------------
 
 
 def asked(**given: Any) -> Any:

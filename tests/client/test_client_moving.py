@@ -1,4 +1,4 @@
-"""Conversations that go on elsewhere: what is told, what stays with its maker, and streams that fail."""
+"""Conversations that go on elsewhere: what is reported, what stays with its provider, and streams that fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compressed answers: broken ones are told as what they are, and cut ones are not taken for whole."""
+"""Compressed answers: broken ones are errors, and cut ones are not taken for whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Translation delays nothing: a text is in the caller's hands before the event behind it is asked of the upstream.
+"""Translation delays nothing: a text is in the caller's hands before the event behind it is read from the upstream.
 
 No clock is looked at. The upstream's stream is cut into its events; each time another one is taken from it, the caller
 must have all the text of those before. Over every protocol, through the client and under every SDK, in both forms.
@@ -27,7 +27,7 @@ SAID = "One two three four five six seven eight nine ten."
 
 @cache
 def pieces(protocol: str) -> tuple[tuple[bytes, str], ...]:
-    """The events of a stream, and the text that was said up to each."""
+    """The events of a stream, and the text up to each."""
     upstream = ul.Upstream.of(f"local/echo:{protocol}")
     with Wire() as wire:
         raw = b"".join(wire.send(Ask(body={"input": SAID, "stream": True}, stream=True), [upstream]))  # type: ignore[arg-type]
@@ -59,7 +59,7 @@ def _is_text(kind: str) -> bool:
 
 
 class Watched(httpx2.SyncByteStream, httpx2.AsyncByteStream):
-    """A stream that looks, each time more of it is wanted, at what the caller has."""
+    """A stream that looks, at each read, at what the caller has."""
 
     def __init__(self, protocol: str) -> None:
         self.protocol, self.heard, self.late = protocol, "", []

@@ -1,4 +1,4 @@
-"""What a mistake is answered with: the name that was meant exists, and what a hint says works."""
+"""What a mistake is answered with: the name that was meant exists, and the fix in a hint works."""
 
 from __future__ import annotations
 

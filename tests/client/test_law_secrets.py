@@ -316,7 +316,7 @@ def test_a_transport_shows_no_secret(surface: str, failure: str, way: str, caplo
     assert_clean(told, caplog.text)
 
 
-# ---- keys that cannot be sent, and keys too short to be told from text ----------------------------------------------
+# ---- keys that cannot be sent, and keys too short to be distinguished from text --------------------------------------
 
 
 @pytest.mark.parametrize("wrong", ["\n", "\r\n", "\x00", " ", "\x1b[0m", "é", "\ud800"])

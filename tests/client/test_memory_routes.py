@@ -1,4 +1,4 @@
-"""What an official SDK asks of an answer by its id, over upstreams that keep none: the transport remembers."""
+"""What an official SDK does with an answer by its id, over upstreams that keep none: the transport remembers."""
 
 from __future__ import annotations
 

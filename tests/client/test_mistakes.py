@@ -1,4 +1,4 @@
-"""Mistakes that people make in a first program, and the words that tell them what to do instead."""
+"""Mistakes that people make in a first program, and the messages with the fix."""
 
 from __future__ import annotations
 

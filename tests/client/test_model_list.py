@@ -24,7 +24,7 @@ IDS = [f"m-{n}" for n in range(7)]
 def messages(query: httpx2.QueryParams) -> dict[str, Any]:
     size = int(query.get("limit", 20))
     start = IDS.index(query["after_id"]) + 1 if "after_id" in query else 0
-    # A provider cuts as it likes, whatever is asked for.
+    # A provider cuts as it likes, whatever is requested.
     shown = IDS[start : start + min(size, 3)]
     data = [{"type": "model", "id": each, "display_name": each.upper()} for each in shown]
     more = start + len(shown) < len(IDS)
@@ -233,7 +233,7 @@ def test_a_model_in_a_url_is_one_name(name: str) -> None:
     try:
         ul.Client(there.upstream).responses.create(input="Hi")
     except ul.APIError:
-        pass  # what the answer says does not matter here
+        pass  # the content of the answer does not matter here
     assert there.seen[0].url.raw_path.decode() == f"/v1beta/{NAMES[name]}:generateContent"
 
 

@@ -210,7 +210,7 @@ BROKEN: dict[str, bytes] = {
 
 def breaking(broken: bytes, good: int) -> Callable[[Exchange], Any]:
     """Answers that break, until the request number `good`."""
-    # Announced: a client that takes the connection again before it sees the end has asked a server that is gone.
+    # Announced: a client that takes the connection again before it sees the end has sent to a server that is gone.
     closing = broken.replace(b" X\r\n", b" X\r\nconnection: close\r\n", 1)
 
     def answer(exchange: Exchange) -> bool | None:

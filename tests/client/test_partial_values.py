@@ -116,7 +116,7 @@ FORMATS: list[tuple[Any, Any]] = [
 ]  # fmt: skip
 
 
-# Words around a plain value cannot be told from it.
+# Words around a plain value cannot be distinguished from it.
 ASKED = [
     (strategy, *each)
     for strategy in ("native", "tool", "prompt")

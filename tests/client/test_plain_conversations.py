@@ -202,7 +202,7 @@ def test_a_client_changes_providers_where_losses_are_refused(first: str, second:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_client_converses_with_one_provider_where_losses_are_refused(protocol: str) -> None:
     def get_weather(city: str) -> str:
-        """Tell the weather of a city."""
+        """Look up the weather of a city."""
         return f"Sunny in {city}."
 
     with ul.Client(upstream=upstream(protocol), on_loss={"*": "raise"}) as client:

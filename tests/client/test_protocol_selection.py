@@ -1,4 +1,4 @@
-"""Which of a provider's protocols a request is spoken in: the one that carries most of it, unless one is named.
+"""Which of a provider's protocols a request is sent in: the one that carries most of it, unless one is named.
 
 Who has what is from the wire references: a seed is known to Chat and generateContent, not to Responses and Messages;
 top_k to Messages and generateContent; encrypted reasoning returns in Responses alone of the OpenAI protocols.

@@ -1,4 +1,4 @@
-"""The wire: typed errors, retries, fallbacks, faults; sync and async go through the same steps, so both are asked.
+"""The wire: typed errors, retries, fallbacks, faults; sync and async go through the same steps, so both are tested.
 
 No call may hang, nothing may be handed out twice, and every answer that was opened has to be closed.
 """

@@ -152,7 +152,7 @@ def test_what_is_not_to_be_stored_is_not(surface: type[Surface]) -> None:
     canned = Canned(CHAT, CHAT)
     sdk = surface(ul.http_client(canned.upstream))
     sdk.ask("Hi")
-    name = sdk.call().answer["id"]  # the surfaces of these tests say store=False
+    name = sdk.call().answer["id"]  # the surfaces of these tests send store=False
     with pytest.raises(Exception, match="not found"):
         sdk.call(**{FIELD[surface.protocol]: name})
     assert len(canned.seen) == 1

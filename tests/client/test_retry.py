@@ -1,4 +1,4 @@
-"""When something is tried again, how long is waited, and who says so."""
+"""When something is tried again, how long is waited, and who decides."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ OUTPUTS = ['{"city":"Oslo","temp":21,"unit":"C"}', "noon in Rome"]
 def check(run: Any) -> None:
     assert run.stopped == "answered"
     assert [item.output for item in run.steps[0].outputs] == OUTPUTS
-    # The upstream says what results it was given, so that a result that got lost on the way is seen.
+    # The upstream repeats the results it was given, so that a result that got lost on the way is seen.
     assert run.output_text.endswith("Done.")
     assert all(output in run.output_text for output in OUTPUTS)
     assert [step.number for step in run.steps] == [1, 2]

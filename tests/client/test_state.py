@@ -1,4 +1,4 @@
-"""State that a request asks for: kept by the provider, by the client's store, or refused before anything is sent."""
+"""State that a request requires: kept by the provider, by the client's store, or refused before anything is sent."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_the_turns_of_a_tool_loop_are_kept_once() -> None:
         assert run.output_text == "now: noon"
         last = client.responses.create(input="And then?", previous_response_id=run.final.id)
     words = json.dumps(last.item_nodes)
-    assert words.count('"Hello."') == 2 and words.count("And then?") == 2  # echo says each once more
+    assert words.count('"Hello."') == 2 and words.count("And then?") == 2  # echo repeats each
     assert [item.type for item in last.items].count("function_call_output") == 1
 
 
@@ -209,7 +209,7 @@ def test_the_time_of_chat_is_a_whole_number(protocol: str) -> None:
 
 
 def answers_of(answer: httpx2.Response) -> list[Any]:
-    """What an answer or the events of a stream say of the response as a whole."""
+    """The fields of the response as a whole in an answer or the events of a stream."""
     assert answer.status_code == 200, answer.text
     if "event-stream" not in answer.headers["content-type"]:
         return [answer.json()]

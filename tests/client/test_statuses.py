@@ -32,7 +32,7 @@ ALIKE = ({503, 529}, {402, 429})
 
 
 def worded(protocol: str, kind: str, status: int) -> Any:
-    """A body whose words say `kind`, whatever the status is."""
+    """A body whose words mean `kind`, whatever the status is."""
     words = {
         "anthropic-messages": {"server": "api_error", "request": "invalid_request_error"},
         "google-generate-content": {"server": "INTERNAL", "request": "INVALID_ARGUMENT"},

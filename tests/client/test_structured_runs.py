@@ -31,7 +31,7 @@ def get_weather(city: str) -> str:
 
 
 ADA = '{"name": "Ada", "age": 36}'
-# What the model is told to do at the end, in each strategy; a native upstream makes its answer from the schema.
+# The instruction for the model at the end, in each strategy; a native upstream makes its answer from the schema.
 END = {"native": "Done.", "tool": '[[call Person name="Ada" age=36]]', "prompt": f"Sure: {ADA}"}
 
 

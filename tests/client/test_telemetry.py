@@ -1,4 +1,4 @@
-"""Hooks, log records, spans and metrics of calls: who is told what, and that nothing of it is content or a secret."""
+"""Hooks, log records, spans and metrics of calls: who receives them, and no content or secret in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What others say is shown by a terminal, and obeyed by none: control characters and markup are text."""
+"""Text from outside is shown by a terminal, and obeyed by none: control characters and markup are text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens of a cloud: when one is fetched, by which thread, and what is told where none can be had."""
+"""Tokens of a cloud: when one is fetched, by which thread, and the error where none can be had."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions as tools: what a model is told of them, how they are called, and what becomes of what they give back."""
+"""Functions as tools: their description for the model, how they are called, and what becomes of what they give back."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def called(tool: Tool, arguments: str, **context: Any) -> dict[str, Any]:
     return drive(answering(tool, call, ul.ToolContext("c1", tool.name, **context)), do)
 
 
-# ---- what a model is told -------------------------------------------------------------------------------------------
+# ---- the description for the model ----------------------------------------------------------------------------------
 
 GOOGLE = """Look it up.
 
@@ -223,7 +223,7 @@ def _unresolved(x: Nope) -> None: ...  # type: ignore[name-defined]  # noqa: F82
 def test_arguments_are_validated_into_what_the_function_takes() -> None:
     @ul.tool
     def ask(place: Place, unit: Unit, when: date) -> str:
-        """Ask."""
+        """Look up."""
         return f"{type(place).__name__} {unit.name} {when:%Y}"
 
     given = '{"place": {"lat": 1}, "unit": "celsius", "when": "2026-01-02"}'

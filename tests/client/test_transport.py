@@ -1,4 +1,4 @@
-"""What SDKs over transports of ours lose on the way, and get back. What they say and hear is in `tests/matrix`."""
+"""What SDKs over transports of ours lose on the way, and get back. What they send and receive is in `tests/matrix`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an answer under an SDK tells beside itself, who is asked, and what else there is to ask for."""
+"""The headers of an answer under an SDK, the upstream it is from, and the other routes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from client.pairs import Pair, modes, protocols
 from sdk_surfaces import Chat, Contents, Messages, Responses, Surface
 from upstreams import CHAT, MESSAGE, Canned, chunk, frames, streamed
 
-# ---- losses, fallbacks, who is asked --------------------------------------------------------------------------------
+# ---- losses, fallbacks, upstreams -----------------------------------------------------------------------------------
 
 
 def test_losses_are_in_a_header_and_called_back() -> None:

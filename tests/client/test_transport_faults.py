@@ -35,7 +35,7 @@ def test_a_request_that_is_none_is_refused_in_the_words_of_the_surface(surface: 
 @surfaces
 @pytest.mark.parametrize("fault", [httpx2.ReadError("reset"), httpx2.ReadTimeout("stalled"), None], ids=str)
 def test_a_stream_that_breaks_off_is_not_success(surface: type[Surface], fault: Exception | None) -> None:
-    """Reset, stall, and a stream that just ends: the SDK raises, or is told in the surface's own error event."""
+    """Reset, stall, and a stream that just ends: the SDK raises, or gets the surface's own error event."""
     pieces = [CHAT_STREAM[0], *([fault] if fault else [])]
     canned = Canned(lambda: streamed(*pieces))
     sdk = surface(ul.http_client(canned.upstream))

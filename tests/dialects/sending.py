@@ -1,4 +1,4 @@
-"""A request to a vendor's server: what is sent, and what is told."""
+"""A request to a vendor's server: what is sent, and what is reported."""
 
 from __future__ import annotations
 

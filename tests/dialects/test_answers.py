@@ -88,7 +88,7 @@ def test_tags(content: str, reasoning: list[str], text: list[str]) -> None:
     found = read("minimax", completion({"content": content}))
     assert text_of(found["output"], "reasoning") == reasoning
     assert text_of(found["output"], "message") == text
-    # Only where the dialect says so.
+    # Only where the dialect declares it.
     assert text_of(read("", completion({"content": content}))["output"], "message") == [content]
 
 

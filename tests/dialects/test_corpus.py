@@ -20,7 +20,7 @@ pytestmark = pytest.mark.long
 
 OPENAI = ("openai-chat", "openai-responses")
 DIALECTS = [(protocol, vendor) for protocol in OPENAI for vendor in adapter(protocol).dialects]
-# The corpus' names for vendors that we call otherwise, or that run a server we know.
+# The corpus' names for vendors that we call otherwise, or that run a known server.
 NAMES = {
     "alibaba": "qwen",
     "crusoe": "vllm",
@@ -74,7 +74,8 @@ def test_sensitivity_of_recorded_chat(target: str) -> None:
     seen: set[tuple[str, ...]] = set()
     found = examined("openai-chat", "request", "response", "error")
     failures = suite.sensitivity([r for r in found if r["protocol"] != "openai-chat:openai"], target, seen)
-    # An empty text says nothing, so removing it is not a loss; and STOP is Google's own word, which it gets anyway.
+    # An empty text carries no information, so removing it is not a loss; and STOP is Google's own word, which it gets
+    # anyway.
     failures = [each for each in failures if not each.detail.startswith(('"" deleted', '"STOP" deleted'))]
     assert not failures, show(failures, "sensitivity", len(seen))
 

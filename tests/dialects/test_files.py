@@ -1,4 +1,4 @@
-"""The files of dialects: read when they are named, checked when they are read, told on one page."""
+"""The files of dialects: read when they are named, checked when they are read, listed on one page."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """No key of a dialect is dead: take any entry of any file away, and something that is read or written changes.
 
 Every kind of key has a probe here, a conversion that has to come out otherwise without the entry. A key without a probe
-fails, and so does an entry that changes nothing (because another already says it, or because no code asks for it).
+fails, and so does an entry that changes nothing (because another already has it, or because no code reads it).
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def completion(**more: Any) -> Node:
 
 
 def streamed(name: str) -> Any:
-    """A stream for a client that asked for no usage."""
+    """A stream for a client that requested no usage."""
     request = {"model": "m", "messages": [USER], "stream": True}
     exchange = ul.convert(request, source=name, target="openai-responses", repair="never").exchange
     usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}

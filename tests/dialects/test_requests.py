@@ -1,7 +1,7 @@
-"""Requests to a dialect: what it takes arrives in its words, what it does not take is told.
+"""Requests to a dialect: what it takes arrives in its words, what it does not take is reported.
 
 Expected values are the vendors' own (the pages named in their files). A row is a vendor, settings as plain Chat has
-them, what of the wire they become, and the fates that are told by path.
+them, what of the wire they become, and the fates that are reported by path.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ PARAMETERS: list[tuple[str, Node, Node, dict[str, str]]] = [
     ("zai", {"tools": [TOOL], "tool_choice": "required"}, {"tool_choice": "auto"}, {"/tool_choice": "approximated"}),
     ("zai", {"tools": [TOOL], "tool_choice": "none"}, {}, {"/tool_choice": "emulated", "/tools": "emulated"}),
     ("mistral", {"tools": [TOOL], "tool_choice": "none"}, {}, {"/tool_choice": "emulated", "/tools": "emulated"}),
-    # no other tool is declared, so the name of the one that is says nothing more
+    # no other tool is declared, so the name of the one that is adds nothing
     ("llamacpp", {"tools": [TOOL], "tool_choice": NAMED}, {"tool_choice": "required"},
      {"/tool_choice/type": "approximated", "/tool_choice/function/name": "approximated"}),
     ("groq", {"tools": [TOOL], "tool_choice": NAMED}, {"tool_choice": NAMED}, {}),
@@ -61,7 +61,7 @@ PARAMETERS: list[tuple[str, Node, Node, dict[str, str]]] = [
     ("mistral", {"safe_prompt": True, "provider": {"order": ["a"]}}, {"safe_prompt": True},
      {"/provider/order": "lost"}),
     ("vllm", {"min_p": 0.1}, {"min_p": 0.1}, {}),
-    # a null asks for nothing
+    # a null requests nothing
     ("groq", {"logit_bias": None, "seed": None}, {"seed": None}, {}),
 ]  # fmt: skip
 

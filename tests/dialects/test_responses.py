@@ -1,4 +1,4 @@
-"""Requests to servers that speak Responses: no state where there is none, reasoning in clear where it is taken."""
+"""Requests to servers of the Responses API: no state where there is none, reasoning in clear where it is taken."""
 
 from __future__ import annotations
 

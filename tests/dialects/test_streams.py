@@ -35,7 +35,7 @@ def answer(content: str, finish: str = "stop") -> Node:
 
 
 def told(events: list[Node]) -> list[tuple[str, str]]:
-    """The texts that a stream tells, item by item."""
+    """The texts of a stream, item by item."""
     found: list[tuple[str, str]] = []
     for item in ul.collect(ul.read_stream(events, MINIMAX))["output"]:
         found.append((item["type"], "".join(part["text"] for part in item.get("content") or ())))

@@ -1,4 +1,4 @@
-"""The lock file: this repository's own is current, and every kind of change is told."""
+"""The lock file: this repository's own is current, and every kind of change is reported."""
 
 from __future__ import annotations
 

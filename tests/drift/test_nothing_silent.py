@@ -1,4 +1,4 @@
-"""Nothing is lost in silence: no cell of the matrix says so, and each that once did has its case here, in wire form."""
+"""Nothing is lost without a report: no cell of the matrix is `silent`, and each that once was has a case here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The matrix for readers: the pages are current, and the three forms of a table say the same."""
+"""The matrix for readers: the pages are current, and the three forms of a table have the same content."""
 
 from __future__ import annotations
 

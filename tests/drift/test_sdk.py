@@ -1,4 +1,4 @@
-"""SDK drift: what is installed is what is pinned; each kind of change is told, with the file that should learn it."""
+"""SDK drift: what is installed is what is pinned; each kind of change is reported, with the file to change."""
 
 from __future__ import annotations
 

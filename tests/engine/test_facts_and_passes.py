@@ -41,7 +41,7 @@ def below(value: Any) -> list[Node]:
 
 
 def facts(node: Node) -> int:
-    """The bits that a canonical document asks for, found by looking everywhere."""
+    """The bits that a canonical document requires, found by looking everywhere."""
     found = 0
     for each in below(node):
         type_, kept = each.get("type"), each.get("extra", {}).get("p", {})

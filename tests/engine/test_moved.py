@@ -66,7 +66,7 @@ def test_every_altered_value_is_seen_or_reported(target: str) -> None:
         laws.at(changed, path[:-1])[path[-1]] = laws.altered(value)
         done = ul.convert(changed, source=MESSAGES, target=target, kind="models")
         told = {loss.path for loss in done.losses}
-        page = path[0] in ("has_more", "first_id", "last_id")  # what is said of the page follows from the list
+        page = path[0] in ("has_more", "first_id", "last_id")  # the fields of the page follow from the list
         assert page or done.value != before or laws.names(path, told), (path, told)
 
 

@@ -44,7 +44,7 @@ def test_every_version_of_a_dated_type_is_read_and_comes_back(year: str) -> None
     assert (tool["type"], tool["max_uses"]) == ("web_search", 2)
     assert ("extra" in tool) == (year != "2026")
     assert TOOLED.write(node, Context("p", "p")) == doc
-    # No other code knows the dates: the version that is written is the first.
+    # No other code has the dates: the version that is written is the first.
     assert TOOLED.write({"tools": [{"type": "web_search"}]}, Context("q", "p")) == {"tools": [{"type": "search_2026"}]}
 
 

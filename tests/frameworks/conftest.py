@@ -32,7 +32,7 @@ def gateway() -> Iterator[Any]:
 
 @pytest.fixture(autouse=True)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How clients reach their upstream: a transport in their process, or a gateway where a test asks for it."""
+    """How clients reach their upstream: a transport in their process, or a gateway where a test requires it."""
     if getattr(request, "param", "transport") == "gateway":
         monkeypatch.setattr(World, "gateway", request.getfixturevalue("gateway"))
 

@@ -63,7 +63,7 @@ def _no_reuse(lib: Any) -> Any:
 
 
 class _Route:
-    """From an SDK's request to one at the gateway, and from its response to the losses that `world` is told."""
+    """From an SDK's request to one at the gateway, and from its response to the losses that `world` gets."""
 
     def __init__(self, url: str, upstream: str, world: World, lib: Any) -> None:
         self.port, self.upstream, self.world, self.lib = urlsplit(url).port, upstream, world, lib

@@ -14,7 +14,7 @@ MODES = {"stream_mode": ["messages", "values"]}
 
 
 def check(model_of: Callable[[World], Any], protocol: str, mode: str) -> None:
-    """Both turns over a provider that speaks `protocol`."""
+    """Both turns over a provider with `protocol`."""
     world = World(protocol)
     world.judge(converse(model_of, QUESTIONS, mode, world))
 

@@ -65,7 +65,7 @@ async def converse(world: World, http: Any, messages: list[Any], **app: Any) -> 
 @protocols
 @pytest.mark.filterwarnings("ignore:.*EXPERIMENTAL.*:UserWarning")
 def test_the_context_cache(protocol: str) -> None:
-    """From the second turn on it caches what was said, and sends the rest with the name of the cache."""
+    """From the second turn on it caches the history, and sends the rest with the name of the cache."""
     from google.adk.agents.context_cache_config import ContextCacheConfig
 
     world = World(protocol)

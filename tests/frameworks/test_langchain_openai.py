@@ -1,4 +1,4 @@
-"""LangChain's ChatOpenAI over other providers' protocols, in both protocols that it speaks."""
+"""LangChain's ChatOpenAI over other providers' protocols, in both protocols that it uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""openai-agents over other providers' protocols, in both protocols that it speaks."""
+"""openai-agents over other providers' protocols, in both protocols that it uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pydantic AI over other providers' protocols, in each that it speaks and whose SDK is there."""
+"""Pydantic AI over other providers' protocols, in each that it uses and whose SDK is there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from frameworks.world import MOVES, MOVING, QUESTIONS, WAYS, City, Turn, World, 
 ai = pytest.importorskip("pydantic_ai", reason="pydantic-ai-slim is not installed: make frameworks")
 OPENAI = ("openai-chat", "openai-responses")
 OWN = (*OPENAI, "anthropic-messages", "google-generate-content")
-# By a model's name it knows what may be sent: reasoning goes back as reasoning only to models that reason.
+# A model's name determines what may be sent: reasoning goes back as reasoning only to models that reason.
 MODELS = {
     **dict.fromkeys(OPENAI, "gpt-5"),
     "anthropic-messages": "claude-opus-4-7",
@@ -44,7 +44,7 @@ def model_of(world: World, surface: str) -> Any:
 
 
 def result_of(surface: str) -> str:
-    """How what a tool says is wrapped."""
+    """How a tool's result is wrapped."""
     return '{{"return_value":"{}"}}' if surface == "google-generate-content" else "{}"
 
 

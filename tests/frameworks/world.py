@@ -1,6 +1,6 @@
 """One conversation for every framework: two turns with tools, three calls, over a strict upstream that signs.
 
-The first turn asks for two calls at once and thinks twice, the second goes on from what the first left in the
+The first turn requests two calls at once and thinks twice, the second goes on from what the first left in the
 framework's own history. So ids and signatures of the answering provider go through the framework and back, where the
 upstream refuses what is not as it made it.
 """
@@ -80,7 +80,7 @@ def foreign(*own: str) -> list[tuple[str, str]]:
 
 
 class World:
-    """An upstream that speaks `protocol`, and everything that is known of what happened.
+    """An upstream with `protocol`, and everything that is known of what happened.
 
     Clients reach it through a transport in their process, or through `gateway` where there is one.
     """
@@ -127,7 +127,7 @@ class World:
         return get_weather, get_time
 
     def judge(self, turns: list[Turn], result: str = "{}") -> None:
-        """All of it went through: `result` is how the framework wraps what a tool says."""
+        """All of it went through: `result` is how the framework wraps a tool's result."""
         first, second = turns
         oslo, rome, paris = (result.format(f"{what} in {city}") for what, city in _SAID)
         assert first.text == f"It is said: get_weather: {oslo}\nget_time: {rome}"

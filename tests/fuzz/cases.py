@@ -4,7 +4,7 @@ documents   wire documents of every kind, as values and as bytes: converted, pre
 streams     wire events and bytes of streams: converted, read and collected, whatever the chunks
 canonical   canonical documents and events, as callers may pass them: written, decomposed, collected
 transports  hostile upstreams under the client and under the transport that official SDKs are given; no network
-gateway     requests to a gateway, over HTTP on this machine; only where it is asked for (`--family gateway`)
+gateway     requests to a gateway, over HTTP on this machine; only on request (`--family gateway`)
 
 Only public names of the library are used. A case does the same each time it is run, so a failure can be shrunk.
 """
@@ -40,7 +40,7 @@ _LARGEST = 20_000  # bytes of a record: larger ones are slow to mutate, and hold
 
 
 class Unexpected(AssertionError):
-    """An error of the right class that does not say enough, or a result that should not be."""
+    """An error of the right class that is not specific enough, or a result that should not be."""
 
 
 class Case(NamedTuple):
@@ -93,7 +93,7 @@ class Seeds:
 
 
 def attempt(work: Callable[[], Any], *allowed: type[Exception]) -> Any:
-    """What `work` gives; None where it raises an error of ours that says where and why."""
+    """What `work` gives; None where it raises an error of ours with place and reason."""
     try:
         return work()
     except ul.UnifiedLLMError as error:

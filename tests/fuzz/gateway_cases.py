@@ -1,7 +1,7 @@
 """Mutants sent to a gateway over HTTP: bodies, paths, methods, queries and headers, over strict upstreams.
 
 What a client sends may be refused, in the words of its API, and nothing of it may be an error of the gateway: no
-status 500, nothing in the log of errors, no body that is not what its content type says.
+status 500, nothing in the log of errors, no body that does not match its content type.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ SCALARS: tuple[Any, ...] = (
     "", " ", "x", "null", "true", "5", "[DONE]", "{", "{}", "[1,2", '{"a":', '{"a":1}', '"x"', "NaN", "1e999",
     "9" * 5_000,
     "data:", "data: x\n\n", "\n\n", "\r", "\x00", "\u2028", "\ud83d", "a\ude00b", "é", "/", "~", "~1", "a/b~c", "../..",
-    "data:image/png;base64,", "data:;base64", "data:,", "file:///etc/passwd", "http://[", "gs://", "https://a.example/b",
-    "dW5pZmllZF9sbG06", "assistant", "function", "text", "message", "2026-13-45T99:99:99Z",
+    "data:image/png;base64,", "data:;base64", "data:,", "file:///etc/passwd", "http://[", "gs://",
+    "https://a.example/b", "dW5pZmllZF9sbG06", "assistant", "function", "text", "message", "2026-13-45T99:99:99Z",
 )  # fmt: skip
 CONTAINERS: tuple[Any, ...] = (
     [], {}, [[]], [None], [{}], [5], ["x"], [[[]]], {"": None}, {"/": 1}, {"~": {"~1": 2}}, {"a/b": [1]},
@@ -209,7 +209,7 @@ _SNIPPETS = (b"\r", b"\n", b"\n\n", b"\r\n\r\n", b"\xff", b"\xf0\x9f", b'"', b"{
 
 
 def mutate_bytes(raw: bytes, dice: random.Random, times: int = 1) -> bytes:
-    """A copy with some bytes changed, taken out, put in or said twice, or cut off at some point."""
+    """A copy with some bytes changed, taken out, put in or repeated, or cut off at some point."""
     data = bytearray(raw)
     for _ in range(times):
         if not data:

@@ -61,7 +61,7 @@ def test_chunks_are_the_bytes() -> None:
 
 
 def test_what_fails_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fuzzer can fail: an error that is not ours is told, with what of the mutant it takes to raise it."""
+    """The fuzzer can fail: an error that is not ours is reported, with what of the mutant it takes to raise it."""
 
     def run(value: object) -> None:
         if isinstance(value, dict) and "bad" in value.get("inner", ()):

@@ -157,7 +157,7 @@ def test_runs_in_the_background(house: House, protocol: str) -> None:
 def test_two_nodes_store_one_id_once(
     house: House, database: str, monkeypatch: pytest.MonkeyPatch, stream: bool
 ) -> None:
-    """Neither of them has seen the other's response when it tells its client the id."""
+    """Neither of them has seen the other's response when it sends its client the id."""
     nodes = [gateway_of(house, state={"url": database}) for _ in range(2)]
 
     async def unseen(self: Store, tenant: str, id_: str) -> bool:

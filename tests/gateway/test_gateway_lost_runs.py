@@ -1,4 +1,4 @@
-"""Runs of a lost node: asked again where nothing was generated, failed where something was shown."""
+"""Runs of a lost node: requested again where nothing was generated, failed where something was shown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEXT = "One, two, three."
 
 
 def lost(house: House, gateway: Gateway, path: str, monkeypatch: pytest.MonkeyPatch, **options: Any) -> str:
-    """The id of a run whose node is lost before it asks its upstream."""
+    """The id of a run whose node is lost before it sends its request."""
 
     async def idle(self: Runs, run: Any, *_: Any) -> None:
         self.log.live.pop(run.id).signal.tell()

@@ -228,7 +228,7 @@ def test_a_reader_that_leaves_does_not_end_the_run(house: House, database: str) 
 
 
 def test_a_run_that_is_refused_is_not_executed(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The database goes away between the steps of its beginning: a client that is told 503 asks again."""
+    """The database goes away between the steps of its beginning: a client that gets 503 tries again."""
     gateway = house.gateway()
     form = {"files": {"file": ("a.txt", b"text")}, "data": {"purpose": "user_data"}}
     file = house.ask(gateway, "POST", "/v1/files", **form).json()["id"]

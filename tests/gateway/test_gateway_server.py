@@ -135,7 +135,7 @@ def test_two_user_agents_are_accepted(served: Served) -> None:
 
 
 def test_open_streams_are_finished_before_the_end(house: House) -> None:
-    """SIGTERM: ready says no, the stream that is open goes on to its end, the listener is gone."""
+    """SIGTERM: ready fails, the stream that is open goes on to its end, the listener is gone."""
     with loopback() as up:
         go: list[bool] = []
 

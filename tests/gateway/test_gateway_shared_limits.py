@@ -47,7 +47,7 @@ def test_nodes_share_a_limit_of_requests(house: House, database: str) -> None:
 
 
 def test_what_is_admitted_at_once_is_exact_within_a_flush(house: House, database: str) -> None:
-    """Each node refuses what it has admitted itself; when both have written, both know the sum."""
+    """Each node refuses what it has admitted itself; when both have written, both have the sum."""
     nodes = gateways(house, database, {"limits": ["10/hour"]})
 
     async def burst() -> int:
@@ -116,7 +116,7 @@ def test_the_default_follows_the_database() -> None:
 
 
 def test_parallel_is_counted_in_each_process(house: House, database: str) -> None:
-    """As the configuration reference says of both settings."""
+    """As in the configuration reference for both settings."""
     nodes = gateways(house, database, {"limits": ["1 parallel"]})
     for node in nodes:
         with node.counted(Key("blue")), pytest.raises(Refusal, match="1 parallel"):

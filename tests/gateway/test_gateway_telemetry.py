@@ -359,7 +359,7 @@ CANARY = "cAnary-K3y-that-none-may-see"
 def test_no_key_is_in_the_log_or_in_the_metrics(
     house: House, path: str, stream: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Neither the client's key nor the upstream's, which the upstream repeats in all it says."""
+    """Neither the client's key nor the upstream's, which the upstream repeats in all its answers."""
     caplog.set_level(logging.DEBUG)
     echo = {"error": {"message": f"bad key {CANARY}", "type": CANARY, "code": CANARY}}
 

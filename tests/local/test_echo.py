@@ -1,4 +1,4 @@
-"""`local/echo` says in every protocol what that protocol's strict oracle says, and refuses next to nothing."""
+"""`local/echo` answers in every protocol what that protocol's strict oracle answers, and refuses next to nothing."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def read_error(protocol: str, response: httpx2.Response) -> Node:
 
 
 def substance(response: Node) -> Node:
-    """What a response says: ids, digests and how its parts are divided are each upstream's own."""
+    """The content of a response: ids, digests and how its parts are divided are each upstream's own."""
     said: Node = {"text": "", "reasoning": "", "calls": [], "signed": False, "cites": []}
     for item in response["output"]:
         said["signed"] |= bool(item.get("opaque"))
@@ -180,7 +180,7 @@ def test_what_a_provider_refuses_it_takes(protocol: str) -> None:
         if not (protocol in GOOGLE and "temperature" in body) and body != {**plain, "temperature": 99}:
             assert post(protocol, body, mounts.Oracle()).status_code == 400
         assert post(protocol, body).status_code == 200
-    with client(echo.Echo()) as http:  # without the version that Messages wants
+    with client(echo.Echo()) as http:  # without the version that Messages requires
         assert http.post(path(protocol), json=plain).status_code == 200
 
 
@@ -223,7 +223,7 @@ def test_cited_texts_are_apart(protocol: str) -> None:
     parts = [part for item in made if item["type"] == "message" for part in item["content"]]
     cites = [(part["text"], each) for part in parts for each in part.get("annotations") or ()]
     assert [each["url"] for _, each in cites] == ["https://a.example", "https://b.example"]
-    if protocol != MESSAGES:  # which says the text that is cited, and no places in it
+    if protocol != MESSAGES:  # which has the cited text, and no places in it
         assert [text[each["start_index"] : each["end_index"]] for text, each in cites] == ["One", "two."]
 
 

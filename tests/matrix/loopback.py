@@ -130,7 +130,7 @@ class Loopback:
             until(lambda: not self.busy, "a connection is still busy", looked)
 
     def until(self, true: Callable[[], Any]) -> None:
-        """Wait for the server's side to hear of something."""
+        """Wait for the server's side to notice something."""
         until(true, lambda: f"the server never heard of it: {[each.ended for each in self.seen]}")
 
 
@@ -146,14 +146,14 @@ class Talk:
         house.abandons |= surface.protocol in ABANDONING
 
     def call(self, mode: str) -> Said:
-        """One exchange; `mode` says "plain" or "stream", and "async" before it."""
+        """One exchange; `mode` is "plain" or "stream", and "async" before it."""
         if mode.startswith("async"):
             return self.house.run(self.sdk.acall("stream" in mode))
         return self.sdk.call("stream" in mode)
 
 
 def words_in(event: Any, text: str) -> list[str]:
-    """The words of a text that an event brings: each as a piece of its own, not in a text that was said before."""
+    """The words of a text that an event brings: each as a piece of its own, not in an earlier text."""
     if isinstance(event, dict):
         return [word for each in event.values() for word in words_in(each, text)]
     if isinstance(event, list):

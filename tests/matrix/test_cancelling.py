@@ -1,4 +1,4 @@
-"""Who hangs up on us makes us hang up: the upstream's connection is closed, and its server hears of it."""
+"""Who hangs up on us makes us hang up: the upstream's connection is closed, and its server notices it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors: the SDK raises its own class, with the provider's words, and knows when to come back.
+"""Errors: the SDK raises its own class, with the provider's words, and has the time of a retry.
 
 An upstream's overload is what the surface calls one: 529 at Messages, 503 elsewhere.
 """
@@ -95,7 +95,7 @@ def test_an_error_in_a_stream_is_raised_or_told(
         with pytest.raises(Exception, match="on purpose"):
             talk.call(mode)
         return
-    # Whose SDK hands out the event that tells of it, and no success behind it.
+    # Whose SDK hands out the event of it, and no success behind it.
     talk.sdk.take = lambda found: found  # type: ignore[method-assign, assignment]
     told: Any = talk.call(mode)
     (error,) = (each["error"] for each in told if each["event_type"] == "error")

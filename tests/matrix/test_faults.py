@@ -1,7 +1,7 @@
 """What goes wrong on the way, over a real socket: the right error or a recovery, at every door, for every upstream.
 
 Doors are our client, and every SDK over our transport; each for threads and for event loops. Whatever happens: nothing
-is said twice, no request is sent again after the first output, no connection is left over (the fixture looks), no hang.
+comes twice, no request is sent again after the first output, no connection is left over (the fixture looks), no hang.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TOO_LATE = {Contents: "ReadTimeout"}
 
 
 class Heard:
-    """What came of a question: the words that were said, in their order, and the error if there was one."""
+    """What came of a question: the words that came, in their order, and the error if there was one."""
 
     def __init__(
         self, house: Loopback, door: str, upstream: ul.Upstream, asked: str, stream: bool, **more: Any
@@ -158,7 +158,7 @@ def test_an_upstream_that_stalls(house: Loopback, door: str, stream: bool) -> No
 @forms
 @pytest.mark.parametrize("surface", SURFACES, ids=lambda each: each.protocol)
 def test_an_sdks_own_timeout_is_kept(house: Loopback, surface: type[Surface], stream: bool) -> None:
-    """Where the upstream has none of its own, the patience is that of who asks."""
+    """Where the upstream has none of its own, the patience is that of the caller."""
     patience: dict[str, Any] = {"timeout": 150 if surface in (Contents, Interactions) else 0.15}
     heard = Heard(house, surface.protocol, house.upstream("openai-chat"), f"{TEXT} [[slow 20000]]", stream, **patience)
     assert heard.error is not None and 0.05 < heard.took < 18
@@ -231,7 +231,7 @@ def patient(surface: type[Surface] | None) -> dict[str, Any]:
 @doors
 @upstreams
 def test_what_is_tried_again(house: Loopback, door: str, protocol: str) -> None:
-    """429 with Retry-After, and 500 twice: as long as was said, or by the patience that was asked for."""
+    """429 with Retry-After, and 500 twice: as long as the header requires, or by the patience that was set."""
     surface = SDKS.get(door.removeprefix("async "))
     fault = one_of(door, protocol, "429 retry-after=0.05 times=1", "500 times=2")
     waits = fault.startswith("429")

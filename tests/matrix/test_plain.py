@@ -1,4 +1,4 @@
-"""One answer, whole: what the upstream says comes through every SDK, under the model's name that it asked for."""
+"""One answer, whole: the upstream's answer comes through every SDK, under the requested model's name."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def test_what_the_upstream_says_piece_by_piece(
     house: Loopback, surface: type[Surface], protocol: str, mode: str
 ) -> None:
     talk = house.talk(surface, protocol)
-    if surface.protocol == "openai-chat":  # which counts a stream only if it is asked to
+    if surface.protocol == "openai-chat":  # which counts a stream only on request
         talk.sdk.settings = {"stream_options": {"include_usage": True}}
     talk.sdk.ask(f"[[reason Hm.]] {WORDS} [[usage input=70]]")
     said = talk.call(mode)

@@ -1,4 +1,4 @@
-"""The bundled catalog, and one with a model that says everything."""
+"""The bundled catalog, and one with a model that has every field."""
 
 from __future__ import annotations
 

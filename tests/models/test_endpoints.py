@@ -1,4 +1,4 @@
-"""Our own table of providers and protocols: well formed, sourced, and what seed facts and the catalog say of it."""
+"""Our own table of providers and protocols: well formed, sourced, and consistent with seed facts and the catalog."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_only_the_provider_with_that_rule_has_it() -> None:
 @pytest.mark.parametrize(
     ("tokens", "tier", "total"),
     [
-        (250_000, None, "1.25"),  # the older field says 200 000, the tiers say where it really is
+        (250_000, None, "1.25"),  # the older field has 200 000, the tiers have the real bound
         (272_000, None, "1.36"),  # has to be exceeded
         (272_001, 272_000, "2.72001"),  # and then the whole request costs 10
     ],

@@ -1,4 +1,4 @@
-"""The choice of a protocol: by data, by what would be lost, and told."""
+"""The choice of a protocol: by data, by what would be lost, and with reasons."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def chat(**more: Any) -> dict[str, Any]:
         ("baseten/moonshotai/Kimi-K2.5", "openai-chat"),
         # A beta gains a model nothing that does not reason.
         ("groq/llama-3.3-70b-versatile", "openai-chat"),
-        # One model only, because the table says so and not its name.
+        # One model only, by the table and not by its name.
         ("github-copilot/gpt-4o", "openai-chat"),
         ("github-copilot/gpt-5.3-codex", "openai-responses"),
     ],
@@ -72,7 +72,7 @@ def test_whether_a_model_reasons_changes_the_choice() -> None:
 
 
 def test_a_model_the_catalog_does_not_list_may_have_a_profile() -> None:
-    # The profile says that it thinks; without that the two endpoints would weigh the same and say nothing.
+    # The profile declares that it thinks; without that the two endpoints would weigh the same.
     choice = select("openai", "gpt-5.6-sol")
     assert choice.model is None
     assert [each.weight for each in choice.ranked] == [0, 8]
@@ -99,7 +99,7 @@ def test_what_the_request_needs_can_outweigh_how_reasoning_returns() -> None:
     assert (
         select("huggingface", "some/model", chat(), source="openai-chat", reasoning=True).protocol == "openai-responses"
     )
-    # 6 speak against Responses there, 8 against Chat; a stop sequence is 4 and a seed 2.
+    # Responses has penalty 6 there, Chat 8; a stop sequence is 4 and a seed 2.
     assert [(each.endpoint.protocol, each.weight) for each in choice.ranked] == [
         ("openai-chat", 8),
         ("openai-responses", 12),
@@ -163,7 +163,7 @@ def test_what_is_only_said_beside_a_schema_weighs_less_than_the_schema() -> None
     body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "response_format": format_}
     choice = select("google", "gemini-3-pro-preview", body, source="openai-chat")
     assert choice.protocol.startswith("google-")
-    # The name alone: that the schema is kept to, both do without being asked, which speaks against neither (ADR 0027).
+    # The name alone: that the schema is kept to, both do by default, which counts against neither (ADR 0027).
     assert [(reason.weight, "/name" in reason.text) for reason in choice.ranked[0].reasons] == [(0.5, True)]
 
 
@@ -227,7 +227,7 @@ def test_forcing_a_protocol_that_does_not_exist_is_an_error() -> None:
         select("openai/gpt-5.5", force_protocol="openai-chatt")
 
 
-# ---- mistakes, and what is told -------------------------------------------------------------------------------------
+# ---- mistakes and messages ------------------------------------------------------------------------------------------
 
 
 def test_an_unknown_provider_is_an_error_and_an_unknown_model_is_none() -> None:

@@ -22,7 +22,7 @@ FINISH = {"stop": "end_turn", "calls": "tool_use", "length": "max_tokens", "sequ
 
 
 def facts(body: Node) -> Facts:
-    """What the request says."""
+    """The content of the request."""
     names: dict[str, str] = {}
     turns: list[Turn] = []
     for message in body["messages"]:

@@ -1,4 +1,4 @@
-"""The content blocks and tools of the Messages wire: what each may hold, and who may say it.
+"""The content blocks and tools of the Messages wire: what each may hold, and in which role.
 
 From Anthropic's API description (Messages, tools, citations); beta blocks included.
 """
@@ -85,7 +85,7 @@ limitations."""
 
 
 def merged(messages: list[Node]) -> list[tuple[int, str, list[Node]]]:
-    """The messages as the API sees them: neighbors of one role are one, what the system says between is left out.
+    """The messages as the API sees them: neighbors of one role are one, system messages between are left out.
 
     A message that holds results stays one: all results of a turn are in the message right behind it.
     """

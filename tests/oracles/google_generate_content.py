@@ -20,7 +20,7 @@ FINISH = {"length": "MAX_TOKENS", "refusal": "SAFETY", "filter": "SAFETY"}
 
 
 def facts(body: Node, stream: bool = False) -> Facts:
-    """What the request says."""
+    """The content of the request."""
     wire = camel(body)
     turns: list[Turn] = []
     for content in wire["contents"]:
@@ -100,7 +100,7 @@ def parts_of(facts: Facts, plan: Plan, stamp: Stamp, choice: int, stream: bool) 
 
 
 def grounding(parts: list[Node], plan: Plan) -> Node | None:
-    """Citations as this API tells them, in bytes of the part."""
+    """Citations in the form of this API, in bytes of the part."""
     chunks: list[Node] = []
     supports: list[Node] = []
     place, cursor = 0, 0
@@ -115,14 +115,14 @@ def grounding(parts: list[Node], plan: Plan) -> Node | None:
         ends = {"startIndex": len(said[:start].encode()), "endIndex": len(said[:cursor].encode())}
         segment = {"partIndex": place, **ends, "text": piece.text}
         for url, title in piece.cites:
-            shown = {key: value for key, value in segment.items() if value != 0}  # a proto says no zeros
+            shown = {key: value for key, value in segment.items() if value != 0}  # a proto has no zeros
             supports.append({"segment": shown, "groundingChunkIndices": [len(chunks)]})
             chunks.append({"web": {"uri": url, "title": title}})
     return {"groundingChunks": chunks, "groundingSupports": supports, "webSearchQueries": ["echo"]} if chunks else None
 
 
 def usage(facts: Facts, plan: Plan) -> Node:
-    """The counts; thoughts are apart from what the candidates say."""
+    """The counts; thoughts are apart from the candidates' text."""
     used = counts(facts, plan)
     made: Node = {"promptTokenCount": used.input, "candidatesTokenCount": used.output - used.reasoning,
                   "totalTokenCount": used.total,
@@ -165,7 +165,7 @@ def answer(facts: Facts, plan: Plan, stamp: Stamp) -> Node:
 
 
 def frames(facts: Facts, plan: Plan, stamp: Stamp) -> Iterator[Frame]:
-    """The same answer in chunks; each is a response of its own, the last one says how it ended."""
+    """The same answer in chunks; each is a response of its own, the last one has the finish reason."""
     base = {"modelVersion": stamp.model, "responseId": stamp.id("")}
     counted = usage(facts, plan)
     running = {key: value for key, value in counted.items() if key == "promptTokenCount"}

@@ -22,7 +22,7 @@ SEAL = Seal(PROTOCOL)
 
 
 def facts(body: Node, earlier: Sequence[Node] = ()) -> Facts:
-    """What the request says, after `earlier` steps."""
+    """The content of the request, after `earlier` steps."""
     names: dict[str, str] = {}
     turns: list[Turn] = []
     whole, body = body, bare(body)

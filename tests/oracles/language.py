@@ -20,7 +20,7 @@ DECODER = json.JSONDecoder()
 
 
 class BadDirective(ValueError):
-    """A directive that is unknown, or that says something its name does not take."""
+    """A directive that is unknown, or that has something its name does not take."""
 
 
 @dataclass(frozen=True)

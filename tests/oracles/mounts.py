@@ -1,8 +1,8 @@
 """Strict upstreams of the five protocols: they refuse what the provider refuses; every wire answer is written by hand.
 
 They are written from the providers' API descriptions and import nothing of the library, so that the library is tested
-against a second statement of each fact. Answers are deterministic; directives in the last user text (`language.py`) ask
-for tool calls, signed reasoning, errors and broken streams. Three ways to mount one: an ASGI app (`Oracle`), a
+against a second statement of each fact. Answers are deterministic; directives in the last user text (`language.py`)
+select for tool calls, signed reasoning, errors and broken streams. Three ways to mount one: an ASGI app (`Oracle`), a
 transport in memory (`transport`) and a server on this machine (`serve`). None of them buffers a stream.
 """
 

@@ -17,7 +17,7 @@ Frame = tuple["str | None", Any]
 
 
 def facts(body: Node) -> Facts:
-    """What the request says."""
+    """The content of the request."""
     names: dict[str, str] = {}
     turns: list[Turn] = []
     for message in body["messages"]:

@@ -31,7 +31,7 @@ def items_of(body: Node) -> list[Node]:
 
 
 def facts(body: Node, earlier: Sequence[Node] = ()) -> Facts:
-    """What the request says, after `earlier` items."""
+    """The content of the request, after `earlier` items."""
     names: dict[str, str] = {}
     turns: list[Turn] = []
     offered = list(body.get("tools") or ())
@@ -80,7 +80,7 @@ def _media(content: Any) -> Iterator[str]:
 
 
 def output(plan: Plan, stamp: Stamp) -> list[Node]:
-    """The items of the answer; an item that reasoning led to has an id that says so."""
+    """The items of the answer; an item that reasoning led to has an id that shows it."""
     made: list[Node] = []
     for place, piece in enumerate(plan.pieces):
         led = "r" if made and made[-1]["type"] == "reasoning" else ""
@@ -131,7 +131,7 @@ def _call(piece: Piece, stamp: Stamp, place: int, led: str) -> Node:
 
 
 def resource(facts: Facts, stamp: Stamp, status: str) -> Node:
-    """The resource without its answer: every setting as it was said, or its default."""
+    """The resource without its answer: every setting as in the request, or its default."""
     body = facts.body
     said = {key: body[key] if body.get(key) is not None else value for key, value in ECHOED.items()}
     if isinstance(said["conversation"], str):

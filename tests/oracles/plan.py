@@ -1,6 +1,6 @@
 """What to answer: the facts of a request, and the plan that the directives of its last user text make of them.
 
-Neither knows a protocol. A surface reads the facts from its wire and writes the plan in its own words.
+Neither depends on a protocol. A surface reads the facts from its wire and writes the plan in its own words.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TOKEN = re.compile(r"\s*\S+|\s+$")
 
 @dataclass(frozen=True)
 class Turn:
-    """A thing of the conversation that matters here: what the `user` or `model` said, or a tool's `result`."""
+    """A thing of the conversation that matters here: a text of the `user` or `model`, or a tool's `result`."""
 
     by: str
     text: str = ""
@@ -40,7 +40,7 @@ class Tool:
 
 @dataclass
 class Facts:
-    """What a request says, as far as an answer depends on it."""
+    """The content of a request, as far as an answer depends on it."""
 
     body: dict[str, Any]
     turns: list[Turn]
@@ -103,7 +103,7 @@ def tokens(text: str) -> list[str]:
 
 
 def plan_of(facts: Facts) -> Plan:
-    """The plan for a request; `Refused` where it asks for what is not there."""
+    """The plan for a request; `Refused` where it requires what is not there."""
     last = max((n for n, turn in enumerate(facts.turns) if turn.by == "user"), default=-1)
     spoken = max((n for n, turn in enumerate(facts.turns) if turn.by == "model"), default=-1)
     asked = facts.turns[last] if last >= 0 else Turn("user")
@@ -140,7 +140,7 @@ def quoted(results: list[Turn]) -> str:
 
 
 def _unasked(plan: Plan, facts: Facts, asked: Turn, results: list[Turn]) -> None:
-    """Nothing was asked for: results are quoted, else there is at least a word."""
+    """Without a directive: results are quoted, else there is at least a word."""
     if results:
         plan.pieces.append(Piece("text", quoted(results)))
     elif asked.media:
@@ -192,7 +192,7 @@ def _call(tool: Tool, asked: Directive) -> Piece:
 
 
 def _typed(value: Any, schema: Any) -> Any:
-    """A bare word as what the schema wants; a word that is not JSON is a text anywhere."""
+    """A bare word in the type of the schema; a word that is not JSON is a text anywhere."""
     if not isinstance(value, str):
         return value
     kinds = schema.get("type") if isinstance(schema, dict) else None
@@ -280,7 +280,7 @@ def _calls(asked: Directive, facts: Facts) -> list[Piece]:
 
 
 def _forced(plan: Plan, facts: Facts, rounds: int) -> None:
-    """Where the client demands a call there is one; where it wants them one by one, there is only one."""
+    """Where the client demands a call there is one; where it requires one at a time, there is only one."""
     quiet = plan.finish in ("stop",) and not any(p.kind == "refusal" for p in plan.pieces)
     if facts.choice == "required" and not plan.calls and quiet and _offered(facts):
         kept = [piece for piece in plan.pieces if piece.kind == "reasoning"]
@@ -315,7 +315,7 @@ def _joined(plan: Plan) -> None:
 
 
 def _limited(plan: Plan, facts: Facts) -> None:
-    """Texts end where the request's limit or one of its stop texts says."""
+    """Texts end at the request's limit or one of its stop texts."""
     texts = [piece for piece in plan.pieces if piece.kind == "text"]
     for piece in texts:
         found = [(piece.text.find(stop), stop) for stop in facts.stops if stop and stop in piece.text]

@@ -56,7 +56,7 @@ def error_body(protocol: str, error: Refused, request_id: str) -> dict[str, Any]
     if protocol == "google-generate-content":
         word = error.code or RPC.get(status, "INVALID_ARGUMENT" if status < 500 else "INTERNAL")
         body: dict[str, Any] = {"code": status, "message": message, "status": word}
-        if error.retry_after is not None:  # this API says it in the body alone
+        if error.retry_after is not None:  # this API has it in the body alone
             retry = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": f"{error.retry_after}s"}
             body["details"] = [retry]
         return {"error": body}

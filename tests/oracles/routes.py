@@ -53,7 +53,7 @@ NAMES = ("echo", "echo-mini")
 
 
 def find(method: str, path: str) -> tuple[str, dict[str, str]]:
-    """The handler's name and what the path says; 404 and 405 otherwise."""
+    """The handler's name and the names in the path; 404 and 405 otherwise."""
     known = [(m, found, name) for m, pattern, _, name in PATTERNS if (found := pattern.fullmatch(path)) is not None]
     for its, found, name in known:
         if its == method:
@@ -64,7 +64,7 @@ def find(method: str, path: str) -> tuple[str, dict[str, str]]:
 
 
 def protocol_of(path: str, headers: Mapping[str, str]) -> str:
-    """The protocol of a path; where several share it, the headers say which."""
+    """The protocol of a path; where several share it, the headers decide."""
     for _, pattern, protocol, _ in PATTERNS:
         if protocol and pattern.fullmatch(path):
             return protocol

@@ -1,7 +1,7 @@
 """Signatures that are recognized again: a digest of the bearer under a key, so that a foreign, changed or moved one
 shows.
 
-A seal says whose it is in its first bytes; the rest is an HMAC over protocol, kind and what it was put on. The key is
+A seal has its owner in its first bytes; the rest is an HMAC over protocol, kind and what it was put on. The key is
 not secret: it keeps no attacker out, it finds mistakes.
 """
 

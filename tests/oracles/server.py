@@ -143,7 +143,7 @@ def _gone(reader: asyncio.StreamReader) -> bool:
 
 
 async def _slept(seconds: float, reader: asyncio.StreamReader) -> None:
-    """Wait, but not for a client that has hung up meanwhile: reading on is the only way to hear of that."""
+    """Wait, but not for a client that has hung up meanwhile: reading on is the only way to notice that."""
     left = seconds
     while left > 0 and not _gone(reader):
         await asyncio.sleep(min(left, _GLANCE))

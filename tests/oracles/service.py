@@ -42,7 +42,7 @@ Body = Iterator["bytes | float"]
 
 
 class Broken(ConnectionError):
-    """The connection breaks here: what was asked for with `[[break after N]]`."""
+    """The connection breaks here: as requested with `[[break after N]]`."""
 
 
 @dataclass
@@ -82,7 +82,7 @@ class Asked:
 
 
 class Service:
-    """An upstream that speaks all five protocols.
+    """An upstream with all five protocols.
 
     `clock` gives the time in seconds (default: always the same); `strangers` lets unknown keys of the OpenAI protocols
     pass, as other vendors' servers do. `seen` holds the last thousand exchanges.
@@ -153,7 +153,7 @@ class Service:
         return plan_of(facts)
 
     def fault(self, plan: Plan, facts: Facts, stamp: Stamp) -> None:
-        """An error that was asked for, before anything is answered."""
+        """A requested error, before anything is answered."""
         if plan.fault is None:
             return
         after, error = plan.fault

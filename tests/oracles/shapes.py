@@ -61,14 +61,14 @@ def kind_of(value: Any) -> str:
 
 
 class Checker:
-    """Walks a body. A provider's own checker says how paths and problems read; every method raises `Refused`."""
+    """Walks a body. A provider's own checker defines how paths and problems read; every method raises `Refused`."""
 
     def path(self, path: Path) -> str:
         """The path as the provider writes it."""
         return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
     def refuse(self, path: Path, message: str, code: str | None = None) -> NoReturn:
-        """Say no."""
+        """Refuse."""
         raise Refused(message, param=self.path(path) or None, code=code)
 
     def missing(self, path: Path) -> NoReturn:

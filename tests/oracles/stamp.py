@@ -46,7 +46,7 @@ class Counts:
 
 
 def counts(facts: Facts, plan: Plan) -> Counts:
-    """What an exchange used, as far as `[[usage]]` does not say otherwise."""
+    """What an exchange used, unless `[[usage]]` sets it."""
     reasoning = sum(len(tokens(p.text)) for p in plan.pieces if p.kind == "reasoning")
     said = sum(len(tokens(p.text)) + (len(tokens(p.json)) if p.kind == "call" else 0)
                for p in plan.pieces if p.kind != "reasoning")  # fmt: skip

@@ -1,4 +1,4 @@
-"""A stored answer: what it was made of, so that it can be told again, polled, cancelled and gone on from.
+"""A stored answer: what it was made of, so that it can be sent again, polled, cancelled and gone on from.
 
 Work in the background takes no time but two polls: the first finds it running, the second done.
 """
@@ -42,7 +42,7 @@ class Stored:
 
     @property
     def given(self) -> list[Node]:
-        """What the request said."""
+        """The content of the request."""
         of = openai_responses.items_of if self.protocol == "openai-responses" else steps_of
         return of(bare(self.facts.body))
 
@@ -53,7 +53,7 @@ class Stored:
         return google_interactions.steps(self.facts, self.plan, self.stamp)
 
     def whole(self) -> Node:
-        """The answer; that of Interactions tells what was asked as well."""
+        """The answer; that of Interactions contains the request as well."""
         if self.protocol == "openai-responses":
             return openai_responses.answer(self.facts, self.plan, self.stamp)
         made = google_interactions.answer(self.facts, self.plan, self.stamp)
@@ -66,7 +66,7 @@ class Stored:
         return google_interactions.head(self.facts, self.stamp, status or "in_progress")
 
     def polled(self) -> Node:
-        """What a client that asks for it gets."""
+        """What a client that requests it gets."""
         if self.gone:
             return self.queued("cancelled")
         if self.background:
@@ -92,7 +92,7 @@ class Stored:
         return lambda frame: not isinstance(frame[1], dict) or int(frame[1].get(key, 0)) > int(last)
 
     def input_items(self, query: dict[str, str]) -> Node:
-        """A page of the input, the newest first unless asked otherwise."""
+        """A page of the input, the newest first unless requested otherwise."""
         items = []
         for place, item in enumerate([*self.earlier, *self.given]):
             kind = item.get("type") or "message"

@@ -50,7 +50,7 @@ def check(body: Any, *, seal: Seal | None = None, version: str = "2023-06-01", c
 
 
 def bearer(content: list[Node], place: int) -> list[Any]:
-    """What a thinking block at `place` is signed with: its own text, and the call it led to, or else what was said,
+    """What a thinking block at `place` is signed with: its own text, and the call it led to, or else the text,
     in however many blocks."""
     call = next((block["id"] for block in content[place:] if block.get("type") == "tool_use"), "")
     said = "".join(block["text"] for block in content[place:] if block.get("type") == "text")

@@ -3,7 +3,7 @@ parts.
 
 Written from Google's API description and recorded refusals. `seal` recognizes the oracle's own signatures, without it
 any
-that is base64 is taken; the documented bypass values pass. `model` says whether a call must be signed.
+that is base64 is taken; the documented bypass values pass. `model` determines whether a call must be signed.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def camel(node: Any) -> Any:
 
 
 def bearer(part: Node) -> list[Any]:
-    """What a signature on a part is made for: all the part says."""
+    """What a signature on a part is made for: the whole part."""
     part = camel(part)
     call = camel(part.get("functionCall") or {})
     return (
@@ -248,7 +248,7 @@ class GenerateContent(Checker):
         return names
 
     def proto_schema(self, schema: Any, path: Path) -> None:
-        """The Schema message, which knows fewer keys than JSON schema."""
+        """The Schema message, which has fewer keys than JSON Schema."""
         schema = camel(schema)
         if not isinstance(schema, dict):
             self.wrong(path, "object", schema)

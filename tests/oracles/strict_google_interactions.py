@@ -34,7 +34,7 @@ def bare(node: Any) -> Any:
 
 
 def bearer(step: Node) -> list[Any]:
-    """What a thought is signed for: the call behind it, or whatever the model says there."""
+    """What a thought is signed for: the call behind it, or the model's output there."""
     if step.get("type") == "function_call":
         return ["call", step["id"], step["name"], step["arguments"]]
     content = step.get("content")
@@ -88,7 +88,7 @@ class Interactions(Checker):
         self.refuse(path, f"Invalid value '{value}' at '{self.path(path)}'. Supported values: {', '.join(values)}.")
 
     def tagged(self, node: Any, path: Path, table: dict[str, str]) -> str:
-        """An object whose type says its shape."""
+        """An object whose type determines its shape."""
         kind = self.object(node, path, "type!:s", True)["type"]
         if kind not in table:
             self.value((*path, "type"), tuple(table), kind)

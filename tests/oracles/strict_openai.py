@@ -1,4 +1,4 @@
-"""What the two OpenAI protocols say alike: how problems read, and when a schema may be `strict`."""
+"""What the two OpenAI protocols share: how problems read, and when a schema may be `strict`."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class OpenAI(Checker):
             self.strict(schema, path, f"function '{tool}'", "invalid_function_parameters")
 
     def strict(self, schema: Node, path: Path, what: str, code: str) -> None:
-        """The rules of strict mode: closed objects, everything required, no keywords it does not know."""
+        """The rules of strict mode: closed objects, everything required, no unknown keywords."""
         if schema.get("type") != "object":
             self.refuse(path, f"Invalid schema for {what}: schema must be a JSON Schema of 'type: \"object\"', got "
                         f"'type: \"{schema.get('type')}\"'.", code)  # fmt: skip

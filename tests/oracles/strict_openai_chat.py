@@ -174,7 +174,7 @@ class Chat(OpenAI):
             self.longest(call["id"], (*at, "id"), 64)
 
     def pairs(self, messages: list[Node]) -> None:
-        """Every call is answered before anybody else speaks, and every answer has its call before it."""
+        """Every call is answered before any other message, and every answer has its call before it."""
         open_: list[str] = []
         called: set[str] = set()
         before: Node = {}

@@ -51,7 +51,7 @@ def reasoning_id(encrypted: str) -> str:
 
 
 def anchor(item: Node) -> str:
-    """What a reasoning item is bound to: the call that follows it, or what a message says."""
+    """What a reasoning item is bound to: the call that follows it, or the text of a message."""
     content = item.get("content")
     parts = content if isinstance(content, list) else [{"text": content}] if isinstance(content, str) else []
     said = "".join(str(part.get("text") or part.get("refusal") or "") for part in parts)

@@ -1,4 +1,4 @@
-"""Requests to an oracle in each protocol's own words: requests, what an answer says, the turn that follows it."""
+"""Requests to an oracle in each protocol's own words: requests, the content of an answer, the turn that follows it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def path(protocol: str, stream: bool = False) -> str:
 
 
 def request(protocol: str, text: str, tools: Iterable[str] = (), /, **more: Any) -> Node:
-    """The body of a request that says `text`."""
+    """The body of a request with `text`."""
     schemas = {name: TOOLS[name] for name in tools}
     if protocol == CHAT:
         body: Node = {"model": "echo", "messages": [{"role": "user", "content": text}]}

@@ -94,7 +94,7 @@ def test_what_is_converted_is_taken(source: str, target: str) -> None:
             done = ul.convert(record["body"], source=source, target=target, model=MODELS[target], repair="auto")
             judge(target, done)
         except ul.CapabilityRefused:
-            continue  # told to the caller, before anything is sent
+            continue  # raised to the caller, before anything is sent
         except Refused as error:
             if any(to in ("*", target) and re.search(pattern, error.message) for to, pattern, _ in KNOWN):
                 listed += 1

@@ -1,4 +1,4 @@
-"""The language: what a text asks for is what every protocol answers, and an unknown one is refused."""
+"""The language: what a text requests is what every protocol answers, and an unknown one is refused."""
 
 from __future__ import annotations
 

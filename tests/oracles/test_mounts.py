@@ -1,4 +1,4 @@
-"""How it is reached: each door gives the same bytes, frame by frame, and says how an answer ended."""
+"""How it is reached: each door gives the same bytes, frame by frame, and shows how an answer ended."""
 
 from __future__ import annotations
 
@@ -379,7 +379,7 @@ def test_a_server_on_a_unix_socket(tmp_path: pathlib.Path) -> None:
                 next(got.iter_raw())
                 assert service.seen[-1].ended == "open"  # all of it takes minutes
         until(lambda: service.seen[-1].ended != "open")
-        assert service.seen[-1].ended == "closed"  # the client's going is heard
+        assert service.seen[-1].ended == "closed"  # the client's going is noticed
     server.close()
 
 

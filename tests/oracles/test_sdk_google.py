@@ -181,7 +181,7 @@ def test_interactions_that_are_stored(sdk: genai.Client) -> None:
     )
     assert second.output_text == "read_clock: noon"
     found: Any = sdk.interactions.get(second.id)
-    assert [step.type for step in found.steps] == ["function_result", "model_output"]  # what was asked as well
+    assert [step.type for step in found.steps] == ["function_result", "model_output"]  # the request as well
     sdk.interactions.delete(second.id)
     with pytest.raises(Exception, match="not found"):
         sdk.interactions.get(second.id)

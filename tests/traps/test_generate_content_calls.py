@@ -194,7 +194,7 @@ def test_traps_114_115_system_texts() -> None:
         {"role": "user", "content": "Go"},
     )
     assert done.value["systemInstruction"]["parts"] == [{"text": "A"}, {"text": "B"}]
-    # The API has the roles user and model: what the system says later is the user's, marked, in one turn with it.
+    # The API has the roles user and model: later system messages are the user's, marked, in one turn with it.
     (content,) = done.value["contents"]
     reminder = "<system-reminder>\nC\n</system-reminder>"
     assert content == {"role": "user", "parts": [{"text": "Hi"}, {"text": reminder}, {"text": "Go"}]}

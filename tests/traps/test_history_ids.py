@@ -146,7 +146,7 @@ def test_trap_054_a_result_without_an_id_is_that_of_the_only_open_call() -> None
     done = responses(MESSAGES, asked, call, {"type": "function_call_output", "output": "r"})
     assert [answer["tool_use_id"] for answer in blocks(done, "tool_result")] == ["c1"]
     assert details(done) == {"/input/2": "approximated"}
-    # With two open calls only a name can tell whose it is.
+    # With two open calls only a name identifies the call.
     other = {**call, "call_id": "c2", "name": "g"}
     named = {"type": "function_call_output", "name": "g", "output": "of g"}
     done = responses(MESSAGES, asked, call, other, named)

@@ -29,7 +29,7 @@ def test_trap_114_a_system_message_in_mid_conversation_stays_where_it_is() -> No
     history = [said("system", "A"), said("user", "one"), said("assistant", "two"), said("system", "B")]
     done = chat(MESSAGES, *history, said("user", "three"))
     assert done.value["system"] == "A"
-    # Behind the assistant the system may not speak: the user says it, in its place and marked.
+    # Behind the assistant a system message is refused: it is sent as the user's, in its place and marked.
     assert [m["role"] for m in done.value["messages"]] == ["user", "assistant", "user"]
     reminder = "<system-reminder>\nB\n</system-reminder>"
     assert [block["text"] for block in done.value["messages"][2]["content"]] == [reminder, "three"]

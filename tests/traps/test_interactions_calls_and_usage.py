@@ -198,7 +198,7 @@ def test_trap_176_the_previous_response_is_not_an_interaction_of_another_provide
     body = {"model": "m", "input": "and?", "previous_response_id": "resp_1", "background": True, "store": True}
     done = to_ia(body)
     assert (done.value["background"], done.value["store"]) == (True, True)
-    # The provider never made that response: only who keeps the state knows what it was.
+    # The provider never made that response: only the owner of the state has it.
     assert "previous_interaction_id" not in done.value
     lost = [loss for loss in done.losses if loss.path == "/previous_response_id"]
     assert [(loss.capability, loss.fate, loss.detail) for loss in lost] == [

@@ -152,7 +152,7 @@ def test_trap_126_never_an_empty_prompt(part: Node, targets: tuple[str, ...]) ->
             assert refused.value.path.startswith(f"/messages/{messages_.index(said)}/content/0")
         with pytest.raises(ul.CapabilityRefused):
             ul.write(ul.read({"model": "m", "messages": [said]}, CHAT), MESSAGES)
-        # A history that holds one goes on, and so does a prompt that says anything else.
+        # A history that holds one goes on, and so does a prompt with anything else.
         for messages_ in ([said, *before[::-1]], [*before, {**said, "content": [part, {"type": "text", "text": "q"}]}]):
             assert ul.convert({"model": "m", "messages": messages_}, source=CHAT, target=target).value
 

@@ -74,7 +74,7 @@ def test_trap_135_a_wrong_count_of_answers_is_an_error(target: str) -> None:
         assert (refused.value.path, refused.value.capability) == ("/n", "output.choices")
     with pytest.raises(ul.CapabilityLost):
         ul.convert(body, source=CHAT, target=target, on_loss={"output.choices": "raise"})
-    # Who says that it is known gets one answer; so does who asks for one.
+    # A caller who accepts it gets one answer; so does one that requests one.
     done = ul.convert(body, source=CHAT, target=target, on_loss={"output.*": "ignore"})
     assert lost(done) == {"/n": "output.choices"}
     assert chat(target, n=1).value
@@ -187,7 +187,7 @@ REQUESTS: dict[str, Node] = {
 
 
 def names(value: Any) -> set[str]:
-    """The model names said anywhere in a value."""
+    """The model names anywhere in a value."""
     if isinstance(value, list):
         return {name for each in value for name in names(each)}
     if not isinstance(value, dict):
@@ -263,7 +263,7 @@ def test_trap_179_an_offset_that_is_none_gives_a_source_of_the_whole_text_and_is
     for start, end in ((1, 99), (99, 120)):
         done = ul.convert(grounded(start, end), source=GENERATE, target=RESPONSES, kind="response")
         note = note_of(done.value, RESPONSES)
-        # Clients of the target rely on a place: that of the whole text, which is told as added.
+        # Clients of the target rely on a place: that of the whole text, which is reported as added.
         assert (note["url"], note["start_index"], note["end_index"]) == ("https://e.x", 0, len(CITED))
         told = [loss.path for loss in done.losses if loss.fate == "added"]
         assert any(path.endswith("/annotations/0/start_index") for path in told)

@@ -106,7 +106,7 @@ async def _used(bench: Bench, case: Case, nodes: Sequence[Node], other: Node, as
 
 
 async def _id(case: Case, first: Stream, begun: asyncio.Task[None]) -> str:
-    """The id that the client was told; empty where it never was."""
+    """The id that the client got; empty where it got none."""
     if case.streamed:
         await until(lambda: first.id or begun.done(), "the stream does not begin")
         return first.id
@@ -117,7 +117,7 @@ async def _id(case: Case, first: Stream, begun: asyncio.Task[None]) -> str:
 
 
 async def _asked(bench: Bench, verb: str, path: str, *nodes: Node) -> bool:
-    """Ask one node, then the other; whether one of them did it. While the database fails they are asked again."""
+    """Try one node, then the other; whether one of them did it. While the database fails they are tried again."""
     for attempt in range(20):
         try:
             done = await bench.http.request(verb, f"{nodes[min(attempt, 1)].url}{path}")
