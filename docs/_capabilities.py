@@ -1,7 +1,7 @@
 """docs/capabilities.md and the short table in README.md, measured.
 
 `python docs/_capabilities.py` renews both, `--check` only checks that they are current (a test does the same). Every
-mark is what a probe came to just now; the words around the tables are here.
+mark is the measured result of a probe; the text around the tables is here.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ other, and the output is compared with the loss report. `python docs/_capabiliti
 def page(found: Matrix) -> str:
     """The whole page."""
     parts = [INTRO, legend(), ""]
-    parts += ["## What each protocol can carry", "", "Of the canonical document, in the protocol's own words.", ""]
+    parts += ["## What each protocol can carry", "", "From the canonical document to each protocol.", ""]
     own = _columns(found, HUB)
     parts += [*_kinds(found, own, "###")]
     for source in protocols():

@@ -16,10 +16,10 @@ from unified_llm.drift.sdk import Declared, Difference, declared, differences, p
 from unified_llm.engine.registry import adapter, protocols
 
 PAGE = Path(__file__).parent / "sdk-drift.md"
-INTRO = """# What SDK updates bring
+INTRO = """# Changes in SDK updates
 
 `unified-llm drift sdk` compares what the installed official SDKs (and the Open Responses schema, where a package ships
-it) declare with what the adapters have classified, and names the file that should learn each thing. A test of this
+it) declare with what the adapters have classified, and names the file to change for each difference. A test of this
 repository does the same, so an update that declares more fails the build until it is classified and
 `unified-llm drift sdk --update` pins it. Names of models and beta headers are left out.
 

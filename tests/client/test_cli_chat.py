@@ -111,7 +111,7 @@ def test_commands() -> None:
     assert "no provider prefix; use 'provider/x'" in terminal.type("/model x")
     assert "local/echo" in terminal.type("/model")
     assert "Nothing was sent" in terminal.type("/losses") and "Nothing was sent" in terminal.type("/cost")
-    assert "/helf?" in terminal.type("/helf")
+    assert "unknown command /helf;" in terminal.type("/helf")
     terminal.type("Hi.")
     assert " in, " in terminal.type("/cost")
     assert terminal.chat.line("/quit") is False
@@ -132,7 +132,7 @@ def test_files_go_with_the_next_line(tmp_path: Path) -> None:
     terminal.type("What is this?", "And now?")
     assert terminal.out.getvalue() == "What is this? [image image/png]\nAnd now?\n"
     assert "no such file" in terminal.type("/attach /no/such.png")
-    assert "needs the path" in terminal.type("/attach")
+    assert "requires the path" in terminal.type("/attach")
 
 
 def test_the_conversation_is_saved(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_the_conversation_is_saved(tmp_path: Path) -> None:
 def test_what_is_lost_is_pointed_out() -> None:
     terminal = Terminal(options={"seed": 7, "stop": ["x"]})
     terminal.chat.model = Canned("openai-responses", stream("Hi")).upstream  # type: ignore[assignment]
-    assert "[2 things did not get through: /losses]" in terminal.type("Hi")
+    assert "[2 losses; /losses shows them]" in terminal.type("Hi")
     assert "sampling.seed" in terminal.type("/losses")
 
 

@@ -218,7 +218,7 @@ def test_marks(project: Project) -> None:
         "test_a_gap_of_one_target[openai-responses]": "PASSED",
         "test_a_gap_of_another_kind[google-interactions]": "FAILED",
     }
-    assert "openai-chat -> openai-responses, request: not carried over\n  sampling.seed: lost" in text
+    assert "openai-chat -> openai-responses, request: lost\n  sampling.seed: lost" in text
     assert "output.verbosity: the source cannot express it" in text
     assert "unified_llm_never: no seed there" in text
     assert "[XPASS(strict)] unified_llm_notyet" in text
@@ -264,7 +264,7 @@ MISTAKEN = {
     '"input.image", source="openai-chat", target="openai-responses"': "did you mean image.input?",
     '"image.input", source="openai-chat"': "needs all of these",
     'source="openai-chat", target="openai-responses"': "needs all of these",
-    '"usage.*", source="openai-chat", target="openai-responses"': "nothing of it is probed in a request",
+    '"usage.*", source="openai-chat", target="openai-responses"': "no probe of it in a request",
 }
 
 

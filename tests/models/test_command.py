@@ -35,7 +35,7 @@ def test_a_filter_lists_what_it_matches() -> None:
     code, out, err = run("opus 4-7", "--provider", "anthropic")
     assert code == 0
     (row,) = [line for line in out.splitlines() if "claude" in line]
-    for told in ("anthropic/claude-opus-4-7", "1M", "128k", "text image pdf", " 5 ", " 25 ", "reasons tools"):
+    for told in ("anthropic/claude-opus-4-7", "1M", "128k", "text image pdf", " 5 ", " 25 ", "reasoning tools"):
         assert told in row
     assert "anthropic-messages openai-chat" in row
     assert err.startswith("1 models; catalog of 2026-05-21")
@@ -66,7 +66,7 @@ def test_a_name_shows_one_model() -> None:
 def test_a_model_that_nothing_here_serves_is_shown_all_the_same() -> None:
     code, out, _ = run("openai/text-embedding-3-small")
     assert code == 0
-    assert "no protocol here is known to serve it" in out
+    assert "no known protocol serves it" in out
 
 
 def test_json_is_whole() -> None:
@@ -105,7 +105,7 @@ def test_providers() -> None:
     assert code == 0
     assert "openai-responses" in out and "https://router.huggingface.co/v1" in out and "HF_TOKEN" in out
     code, out, err = run("--providers", "--limit", "3")
-    assert code == 0 and out.count("the catalog") + out.count("our table") == 3 and "3 shown" in err
+    assert code == 0 and out.count("model catalog") + out.count("provider table") == 3 and "3 shown" in err
     told = as_json("--providers", "--protocol", "google-interactions")
     assert [each["id"] for each in told] == ["google", "google-vertex", "google-vertex-anthropic", "local"]
 

@@ -109,13 +109,13 @@ def _print(found: Matrix) -> None:
     sys.stdout.flush()
     for each in found.columns if not many else ():
         counts = ", ".join(f"{count} {fate}" for fate, count in found.counts(each).items() if fate != "-")
-        print(f"{each.title}: {counts or 'nothing'}", file=sys.stderr)
+        print(f"{each.title}: {counts or 'no cells'}", file=sys.stderr)
 
 
 @drift.command()
 def lock(
     path: Annotated[Path, typer.Argument(help="the lock file")] = Path("capabilities.lock.json"),
-    update: Annotated[bool, typer.Option("--update", help="write what is observed today")] = False,
+    update: Annotated[bool, typer.Option("--update", help="rewrite the lock file")] = False,
 ) -> None:
     """Compare what is carried today with a lock file; exit code 1 where it differs."""
     from .lock import Lock, told
@@ -130,7 +130,7 @@ def lock(
     changes = locked.changes(observed)
     if changes:
         print(told(changes))
-    print(f"{len(observed)} cells observed, {len(changes)} not as locked", file=sys.stderr)
+    print(f"{len(observed)} cells checked, {len(changes)} differ", file=sys.stderr)
     if update:
         locked.renewed(observed).write(path)
     elif changes:

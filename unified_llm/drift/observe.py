@@ -32,15 +32,15 @@ HUB = "canonical"
 """The name of the source that is not a protocol: the canonical document."""
 
 OBSERVED: dict[str, str] = {
-    "native": "carried as the target's own",
-    "emulated": "the target cannot do it; our side does",
-    "approximated": "carried in another form that is close, or in part",
+    "native": "identical feature in the target, no loss",
+    "emulated": "the target lacks the feature; the library implements it with another one",
+    "approximated": "sent as the closest equivalent, or in part",
     "parked": "not visible to the target; stored in an envelope or vault, restored on return",
-    "lost": "gone",
-    "refused": "no meaningful document exists",
+    "lost": "not sent: the target has no equivalent",
+    "refused": "no meaningful document exists; the conversion raises `CapabilityRefused`",
     "denied": "carried, although the report calls it lost: a bug of an adapter",
     "silent": "gone or changed, and not reported: a bug of an adapter",
-    "broken": "the conversion fails with an error that is none of ours: a bug of an adapter",
+    "broken": "the conversion fails with an untyped error: a bug of an adapter",
     "-": "the source cannot express it",
 }
 """What is observed of a capability, best first."""

@@ -117,7 +117,7 @@ class _LockFile(pytest.File):
 
 
 def _missing(path: Path) -> str:
-    return f"{path.name} is not there; pytest --unified-llm-update writes what is carried today"
+    return f"{path.name} is not there; pytest --unified-llm-update writes it"
 
 
 class _Drifted(Exception):
@@ -277,11 +277,11 @@ def _check(mark: pytest.Mark) -> None:
                     told = "the source cannot express it" if found.fate == "-" else found.fate
                     gone.append(f"  {capability}: {told}" + (f" ({found.detail})" if found.detail else ""))
     if not seen and not gone:
-        raise pytest.UsageError(f"{', '.join(mark.args)}: nothing of it is probed in a {kind} of {wanted['source']}")
+        raise pytest.UsageError(f"{', '.join(mark.args)}: no probe of it in a {kind} of {wanted['source']}")
     if gone:
-        what = f"as {' or '.join(fates)}" if fates else "over"
+        what = f", required: {' or '.join(fates)}" if fates else ""
         pytest.fail(
-            f"{wanted['source']} -> {wanted['target']}, {kind}: not carried {what}\n" + "\n".join(gone), pytrace=False
+            f"{wanted['source']} -> {wanted['target']}, {kind}: lost{what}\n" + "\n".join(gone), pytrace=False
         )
 
 

@@ -45,7 +45,7 @@ class Report:
         return Losses(loss for loss in self.losses if loss.fate in fates and fnmatchcase(loss.capability, capability))
 
     def __repr__(self) -> str:
-        lines = [f"<{self.way}: {len(self.losses)} not as it was>", *map(_line, self.losses)]
+        lines = [f"<{self.way}: {len(self.losses)} losses>", *map(_line, self.losses)]
         return "\n  ".join(lines)
 
 

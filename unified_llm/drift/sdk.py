@@ -75,7 +75,7 @@ def declared(protocol: str, path: Path | None = None) -> Declared:
     """
     roots, _ = _roots(protocol)
     if not roots:
-        raise ImportError(f"{protocol} names no SDK")
+        raise ImportError(f"{protocol} declares no SDK")
     if path is None:
         try:
             return Declared(protocol, release(roots), of_types(roots))

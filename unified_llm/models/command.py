@@ -47,7 +47,7 @@ def models(
     refresh: Annotated[str | None, typer.Option(help="read the catalog from this file or URL")] = None,
     save: Annotated[Path | None, typer.Option(help="with --refresh: keep a copy in this file")] = None,
 ) -> None:
-    """List models and providers, or show one: limits, media, prices, reasoning, protocols, what it cannot do."""
+    """List models and providers, or show one: limits, media, prices, reasoning, protocols, unsupported features."""
     from ..engine.registry import adapter
     from . import catalog, endpoints
 
@@ -111,10 +111,13 @@ def _list(found: list[CatalogModel], as_json: bool, limit: int) -> None:
         _print_json([{"ref": each.ref, **each.to_json(), "protocols": _protocols(each)} for each in found])
         return
     shown = found[:limit] if limit else found
-    table = _table("model", "context", "output", "takes", "makes", "$/M in", "$/M out", "can", "protocols", "status")
+    table = _table(
+        *("model", "context", "max output", "input media", "output media"),
+        *("$/M in", "$/M out", "features", "protocols", "status"),
+    )
     for model in shown:
         rates = model.cost
-        can = [word for word, value in (("reasons", model.reasoning), ("tools", model.tool_call)) if value]
+        can = [word for word, value in (("reasoning", model.reasoning), ("tools", model.tool_call)) if value]
         plain_row(
             table,
             model.ref,
@@ -142,7 +145,7 @@ def _list_providers(found: list[Provider], as_json: bool, limit: int) -> None:
         _print_json([_provider_json(each) for each in found])
         return
     shown = found[:limit] if limit else found
-    table = _table("provider", "name", "protocols", "base URLs", "key in", "known from")
+    table = _table("provider", "name", "protocols", "base URLs", "API key", "source")
     for each in shown:
         plain_row(
             table,
@@ -151,7 +154,7 @@ def _list_providers(found: list[Provider], as_json: bool, limit: int) -> None:
             "\n".join(each.protocols) or "none known",
             "\n".join(dict.fromkeys(endpoint.base_url for endpoint in each.endpoints)),
             " ".join(each.key_env),
-            "our table" if each.known else "the catalog",
+            "provider table" if each.known else "model catalog",
         )
     draw(table)
     _remark(f"{len(found)} providers{_more(shown, found)}")
@@ -185,7 +188,7 @@ def _show(model: CatalogModel, as_json: bool) -> None:
     if choice is not None:
         print(choice.explain())
     else:
-        print("no protocol here is known to serve it")
+        print("no known protocol serves it")
 
 
 def _facts(model: CatalogModel, owner: Provider) -> list[tuple[str, str]]:
@@ -205,9 +208,9 @@ def _facts(model: CatalogModel, owner: Provider) -> list[tuple[str, str]]:
         ("prices", f"since {model.priced.since}, {model.priced.source}" if model.priced else ""),
         ("not supported", ", ".join(model.unsupported())),
         ("unknown", ", ".join(model.unknown())),
-        ("key in", " or ".join(owner.key_env)),
+        ("API key", " or ".join(owner.key_env)),
         ("note", owner.note),
-        ("more", owner.doc),
+        ("docs", owner.doc),
     ]
     return [row for row in rows if row[1]]
 
@@ -263,7 +266,7 @@ def _table(*columns: str, title: str | None = None, header: bool = True) -> Tabl
 
     table = Table(title=Text(printable(title)) if title else None, show_header=header, title_justify="left")
     for column in columns:
-        number = column.startswith("$") or column in ("context", "output")
+        number = column.startswith("$") or column in ("context", "max output")
         table.add_column(column, justify="right" if number else "left", overflow="fold")
     return table
 

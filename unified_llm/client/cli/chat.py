@@ -21,13 +21,13 @@ __all__ = ["COMMANDS", "Chat"]
 
 COMMANDS = {
     "/help": "this list",
-    "/model [PROVIDER/MODEL]": "go on with another model; the conversation moves along",
-    "/losses": "what of the last turn did not get through as it was",
-    "/cost": "tokens so far, and what they cost at list prices",
-    "/save FILE": "the conversation as canonical items, in JSON",
+    "/model [PROVIDER/MODEL]": "continue the conversation with another model",
+    "/losses": "show losses of the last turn",
+    "/cost": "show tokens and cost",
+    "/save FILE": "save the conversation as JSON",
     "/attach FILE": "send an image or another file with the next line",
-    "/new": "forget the conversation",
-    "/quit": "end (so does the end of the input)",
+    "/new": "start a new conversation",
+    "/quit": "exit",
 }
 _DIM, _BOLD, _PLAIN = "\033[2m", "\033[1m", "\033[0m"
 _THOUGHTS = frozenset(("response.reasoning_text.delta", "response.reasoning_summary_text.delta"))
@@ -88,7 +88,7 @@ class Chat:
         if word in self._commands:
             self._commands[word](rest.strip())
         elif word.startswith("/") and word[1:].isalpha():
-            self.note(f"{word}? /help lists the commands")
+            self.note(f"unknown command {word}; /help lists the commands")
         elif text:
             self.ask(text)
         return True
@@ -116,9 +116,11 @@ class Chat:
             self.runs.append(run)
             lost = [loss for loss in run.losses if loss.fate == "lost"]
             if lost:
-                self.note(f"{len(lost)} thing{'s' * (len(lost) > 1)} did not get through: /losses")
+                self.note(
+                    f"{len(lost)} loss{'es' * (len(lost) > 1)}; /losses shows {'them' if len(lost) > 1 else 'it'}"
+                )
             if run.pending:
-                self.note(f"{len(run.pending)} call(s) are not answered here")
+                self.note(f"{len(run.pending)} tool call{'s have' if len(run.pending) > 1 else ' has'} no handler")
         finally:
             self._end()
 
@@ -226,7 +228,7 @@ class Chat:
             self._attached.append(file)
             self.note(f"{file.name} is sent with the next line")
         else:
-            self.note(f"{path}: no such file" if path else "/attach needs the path of a file")
+            self.note(f"{path}: no such file" if path else "/attach requires the path of a file")
 
     def _new(self, _: str) -> None:
         self._attached.clear()

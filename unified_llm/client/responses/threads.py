@@ -57,7 +57,7 @@ class Responses:
         `model` is "provider/model", or a plain name where the client has an upstream; `models` are fallbacks, tried in
         their order when one fails. `input` is text, items, or results. `tools` are functions, `Tool`s, or canonical
         tools. `previous` is a `Result` (or `RunResult`) to go on from, of whatever provider: signatures go where they
-        were made and nowhere else, files and other handles too. `on_loss` decides about what would not get through.
+        were made and nowhere else, files and other handles too. `on_loss` is the level of losses.
 
         With both `stream` and `background` the stream is of a response that goes on when it is not read.
 
