@@ -280,9 +280,7 @@ def _check(mark: pytest.Mark) -> None:
         raise pytest.UsageError(f"{', '.join(mark.args)}: no probe of it in a {kind} of {wanted['source']}")
     if gone:
         what = f", required: {' or '.join(fates)}" if fates else ""
-        pytest.fail(
-            f"{wanted['source']} -> {wanted['target']}, {kind}: lost{what}\n" + "\n".join(gone), pytrace=False
-        )
+        pytest.fail(f"{wanted['source']} -> {wanted['target']}, {kind}: lost{what}\n" + "\n".join(gone), pytrace=False)
 
 
 # ---- fixtures -------------------------------------------------------------------------------------------------------

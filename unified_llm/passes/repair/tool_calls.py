@@ -1,7 +1,7 @@
 """Calls and results: paired, named, in their places.
 
-What has no partner is left out, or given one with a text that there is none; a call at the open end of the conversation may
-still get its result, and is left alone.
+What has no partner is left out, or given one with a text that there is none; a call at the open end of the
+conversation may still get its result, and is left alone.
 """
 
 from __future__ import annotations
