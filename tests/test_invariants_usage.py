@@ -7,6 +7,7 @@ inclusive sums, and the target's counts must give the sums of the source.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 import unified_llm as ul
 from corpus import pairs, records, show
+from unified_llm.client.sending.decoding import read_answer, read_usage
 
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
 INTERACTIONS, GENERATE = "google-interactions", "google-generate-content"
@@ -316,3 +318,27 @@ def test_what_a_surface_cannot_say_of_a_cache_is_told() -> None:
         losses = ul.convert(body, source=MESSAGES, target=target, kind="response").losses
         # The tokens are in the sum; that they were written to a cache is lost.
         assert ("/usage/cache_creation_input_tokens", "approximated") in {(loss.path, loss.fate) for loss in losses}
+
+
+def _bare(usage: Node | None) -> Node | None:
+    return usage and {key: value for key, value in usage.items() if key != "extra"}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_the_usage_alone_is_that_of_the_whole_response(protocol: str) -> None:
+    """`Adapter.usage` counts what reading the whole response counts, and leaves the document as it is."""
+    wrong, told = [], 0
+    for record in records(protocol, "response"):
+        body = record["body"]
+        before = json.dumps(body)
+        try:
+            whole = read_answer(body, protocol).get("usage")
+        except ul.InvalidBody:
+            continue
+        alone = read_usage(body, protocol)
+        assert alone is not None and json.dumps(body) == before
+        told += bool(whole)
+        if _bare(alone["usage"]) != _bare(whole):
+            wrong.append((record["id"], alone["usage"], whole))
+    assert not wrong, wrong[:3]
+    assert told > 5

@@ -263,6 +263,9 @@ class Adapter:
     operation: str = "chat"
     # What the ids of answers begin with, where clients of this protocol check that.
     id_prefix: str = ""
+    # The canonical usage of a response, read without the rest of it; None where it has none. Without such a function
+    # the whole response is read.
+    usage: Callable[[Any, Reader], Any] | None = None
     # The status of a request that continues a response that is unknown.
     unknown_previous: int = 404
     # Headers of a request that has no document, and so no writer to set them.

@@ -22,6 +22,7 @@ from .stream import MessagesReader
 from .stream_writer import MessagesWriter
 from .tables import FORMS, LEGACY_VERSION, NATIVES, PROTOCOL, REFUSES, REQUEST, REQUEST_HEADERS, RESPONSE
 from .tools import tools
+from .usage import usage_of
 
 __all__ = ["adapter"]
 
@@ -73,6 +74,7 @@ adapter = Adapter(
     request_headers=REQUEST_HEADERS,
     marks=("anthropic-version",),
     clients={"anthropic": "unified_llm_anthropic.sdk_client:upstream"},
+    usage=usage_of,
     sdk={
         "response": "anthropic.types.beta:BetaMessage",
         "stream": "anthropic.types.beta:BetaRawMessageStreamEvent",

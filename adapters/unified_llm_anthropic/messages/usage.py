@@ -18,7 +18,7 @@ from unified_llm.engine.pairs.writing import Writer
 
 from .tables import PROTOCOL
 
-__all__ = ["read_usage", "write_usage"]
+__all__ = ["read_usage", "usage_of", "write_usage"]
 
 Node = dict[str, Any]
 
@@ -53,6 +53,12 @@ def read_usage(wire: Node, r: Reader) -> Node:
             usage["total_tokens"] = usage["input_tokens"] + usage["output_tokens"]
             r.place(usage, ("total_tokens",), ())
     return r.made(usage, wire)
+
+
+def usage_of(wire: Node, r: Reader) -> Node | None:
+    """The canonical usage of a message."""
+    usage = wire.get("usage")
+    return read_usage(usage.copy(), r) if type(usage) is dict else None
 
 
 def write_usage(c: Node, w: Writer) -> Node:

@@ -19,6 +19,7 @@ from .stream import GenerateContentReader
 from .stream_writer import GenerateContentWriter
 from .tables import FORMS, NATIVES, PROTOCOL, REFUSES
 from .tools import tools
+from .usage import usage_of
 
 __all__ = ["adapter"]
 
@@ -83,6 +84,7 @@ adapter = Adapter(
     roots=("v1beta", "v1alpha"),
     entries="models",
     clients={"google.genai": "unified_llm_google.sdk_client:upstream"},
+    usage=usage_of,
     sdk={
         "response": "google.genai.types:GenerateContentResponse",
         "stream": "google.genai.types:GenerateContentResponse",

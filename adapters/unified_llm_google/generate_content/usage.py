@@ -14,7 +14,7 @@ from unified_llm.engine.pairs.mapping import take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
-__all__ = ["read_details", "read_usage", "write_details", "write_usage"]
+__all__ = ["read_details", "read_usage", "usage_of", "write_details", "write_usage"]
 
 Node = dict[str, Any]
 
@@ -78,6 +78,12 @@ def read_usage(wire: Node, r: Reader) -> Node:
         r.keep(usage, w)
     r.lay(usage, _PLACES)
     return r.made(usage, wire)
+
+
+def usage_of(wire: Node, r: Reader) -> Node | None:
+    """The canonical usage of a response."""
+    usage = wire.get("usageMetadata")
+    return read_usage(usage, r) if type(usage) is dict else None
 
 
 _SPLITS = (("cacheTokensDetails", "cached_tokens_details"), ("toolUsePromptTokensDetails", "tool_tokens_details"))

@@ -19,6 +19,7 @@ from .stream import StreamReader
 from .stream_writer import StreamWriter
 from .tables import NATIVES, REQUEST, RESPONSE
 from .tools import tools
+from .usage import usage_of
 
 __all__ = ["adapter"]
 
@@ -75,6 +76,7 @@ adapter = Adapter(
     auth=(("x-goog-api-key", "{}"), ("authorization", "Bearer {}")),
     marks=("x-goog-api-key", "x-goog-api-client"),
     clients={"google.genai": "unified_llm_google.sdk_client:upstream"},
+    usage=usage_of,
     sdk={"response": f"{_SDK}:Interaction", "stream": f"{_SDK}:InteractionSSEStreamEvent"},
     sdk_extra="google",
     declared={

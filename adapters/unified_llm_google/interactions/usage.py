@@ -16,7 +16,7 @@ from unified_llm.engine.pairs.writing import Writer
 
 from .tables import MODALITIES
 
-__all__ = ["read_usage", "write_usage"]
+__all__ = ["read_usage", "usage_of", "write_usage"]
 
 Node = dict[str, Any]
 
@@ -74,6 +74,12 @@ def read_usage(w: Node, wire: Node, r: Reader) -> Node:
             for index, count in enumerate(counts):
                 r.place(usage, ("hosted_tools", count), ("grounding_tool_count", index, "count"))
     return r.made(usage, wire)
+
+
+def usage_of(wire: Node, r: Reader) -> Node | None:
+    """The canonical usage of an interaction."""
+    usage = wire.get("usage")
+    return read_usage(usage.copy(), usage, r) if type(usage) is dict else None
 
 
 def _counts(entries: list[Any], name: str, count: str, known: dict[str, str]) -> Node | None:

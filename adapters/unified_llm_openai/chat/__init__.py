@@ -17,6 +17,7 @@ from .stream import ChatReader
 from .stream_writer import ChatWriter
 from .tables import CONSTANTS, FORMS, NATIVES, REFUSES, REQUEST, RESPONSE
 from .tools import calls, tools
+from .usage import usage_of
 
 __all__ = ["adapter"]
 
@@ -61,6 +62,7 @@ adapter = Adapter(
     auth=(("authorization", "Bearer {}"), ("api-key", "{}")),
     streaming={"stream_options": {"include_usage": True}},
     clients={"openai": "unified_llm_openai.sdk_client:upstream"},
+    usage=usage_of,
     sdk={
         "response": "openai.types.chat:ChatCompletion",
         "stream": "openai.types.chat:ChatCompletionChunk",

@@ -17,7 +17,7 @@ from unified_llm.engine.pairs.writing import Writer
 from .controls import set_at
 from .tables import CACHED_SPELLINGS, INPUT_DETAILS, OUTPUT_DETAILS
 
-__all__ = ["USAGE_PLACES", "is_told", "read_usage", "write_usage"]
+__all__ = ["USAGE_PLACES", "is_told", "read_usage", "usage_of", "write_usage"]
 
 Node = dict[str, Any]
 
@@ -78,6 +78,12 @@ def read_usage(wire: Node, r: Reader) -> Node:
     if w:
         r.keep(usage, w)
     return r.made(usage, wire)
+
+
+def usage_of(wire: Node, r: Reader) -> Node | None:
+    """The canonical usage of a completion."""
+    usage = wire.get("usage")
+    return read_usage(usage, r) if type(usage) is dict else None
 
 
 def _read_path(w: Node, usage: Node, hub: str, path: str, r: Reader) -> bool:

@@ -22,6 +22,7 @@ from .stream import ResponsesReader
 from .stream_writer import ResponsesWriter
 from .tables import NATIVES, REFUSES, REQUEST, RESPONSE
 from .tools import foreign_tools, tools
+from .usage import usage_of
 
 __all__ = ["adapter"]
 
@@ -103,6 +104,7 @@ adapter = Adapter(
     socket=SOCKET,
     auth=(("authorization", "Bearer {}"), ("api-key", "{}")),
     clients={"openai": "unified_llm_openai.sdk_client:upstream"},
+    usage=usage_of,
     sdk={
         "response": "openai.types.responses:Response",
         "stream": "openai.types.responses:ResponseStreamEvent",

@@ -13,7 +13,7 @@ from unified_llm.engine.pairs.mapping import json_types, take, without
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
-__all__ = ["complete_usage", "read_usage", "write_usage"]
+__all__ = ["complete_usage", "read_usage", "usage_of", "write_usage"]
 
 Node = dict[str, Any]
 
@@ -48,6 +48,12 @@ def read_usage(w: Node, r: Reader) -> Node:
     if not own:
         del w["usage"]
     return usage
+
+
+def usage_of(wire: Node, r: Reader) -> Node | None:
+    """The canonical usage of a response."""
+    usage = wire.get("usage")
+    return read_usage({"usage": usage}, r) if type(usage) is dict else None
 
 
 def write_usage(c: Node, w: Writer, own: bool) -> Node:

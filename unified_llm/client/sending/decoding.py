@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ...engine.pairs.mapping import ILL_TYPED
 from ...engine.pairs.reading import Reader
 from ...engine.registry import provider_of, split
 from ...passes.restore_response import RestoringWriter, restoring
@@ -18,7 +19,7 @@ from ...streams.folds import FRAME, Collector, Grammar
 if TYPE_CHECKING:
     from ...foundation.exchange import Exchange
 
-__all__ = ["EventReader", "read_answer"]
+__all__ = ["EventReader", "read_answer", "read_usage"]
 
 Node = dict[str, Any]
 Event = dict[str, Any]
@@ -55,6 +56,17 @@ def read_answer(
     node = reader.root(kind_of(split(protocol)[0], kind).read, value)
     undoing = restoring(exchange) if kind == "response" else None
     return undoing.response(node) if undoing is not None and type(node) is dict else node
+
+
+def read_usage(value: Mapping[str, Any], protocol: str) -> Node | None:
+    """The canonical usage of a wire response, as `{"usage": ...}`; None where the whole response has to be read."""
+    read = split(protocol)[0].usage
+    if read is None:
+        return None
+    try:
+        return {"usage": read(value, _reader(protocol, None, None, None, None))}
+    except ILL_TYPED:
+        return None
 
 
 class _Through:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...foundation.errors import InvalidBody
 from ...foundation.terminal import printable
 from ...losses import Losses
-from ..sending.decoding import read_answer
+from ..sending.decoding import read_answer, read_usage
 from ..upstreams.upstream import Upstream
 from .events import RequestInfo, ResponseInfo, RetryInfo, RetryReason
 from .opentelemetry import Instruments, Span, instruments
@@ -178,16 +178,10 @@ class Operation:
         return self._end(node if isinstance(node, dict) else None, None, error, error is None)
 
     def _brief(self, found: Answer) -> Any:
-        """The objects of the response, where that is enough; None where it has to be read as a whole."""
+        """The usage of the response, where that is enough; None where it has to be read as a whole."""
         if self._telemetry.detail or self._span is not None or not isinstance(found.value, dict):
             return None
-        try:
-            # Its usage is an object. The lists are there, or it would be no response of its protocol.
-            value = {key: each if type(each) is dict else [] for key, each in found.value.items()
-                     if type(each) is dict or type(each) is list}  # fmt: skip
-            return read_answer(value, self._upstream.protocol)
-        except InvalidBody:
-            return None
+        return read_usage(found.value, self._upstream.protocol)
 
     def opened(self, found: Opened) -> None:
         """The first event of a stream is here; what closes the stream calls `end`."""
