@@ -2,8 +2,9 @@
 
 The upstream answers Chat Completions and Messages, as little as possible beside. A request that streams gets the events
 that its prompt sets (`@n=200@`, `@n=200,gap=0.1@`: seconds between two), each in a write of its own and with its
-number as its text. The load generator sends one request over and over on each of its connections, and counts answers
-and events; of a stream it checks that every number came once and in its order. A process of its own each.
+number as its text, and with a gap also the time at which it is sent. The load generator sends one request over and over
+on each of its connections, and counts answers and events; of a stream it checks that every number came once and in its
+order, and measures how long events were on their way. A process of its own each.
 """
 
 from __future__ import annotations
@@ -18,11 +19,17 @@ from typing import Any
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _STREAM = re.compile(rb'"stream": ?true')
 _ASKED = re.compile(rb"@n=(\d+)(?:,gap=([\d.]+))?@")
-_NUMBER = re.compile(rb'"(?:content|text|delta)": ?" w(\d+)"')
+_NUMBER = re.compile(rb'"(?:content|text|delta)": ?" w(\d+)(?: @\d{16})?"')
+_UNTIMED = b"@%016d" % 0
+_TIMED = re.compile(rb' w\d+ @(\d{16})"')  # microseconds of the clock that all processes of a machine share
 _DATE = b"date: Sat, 21 Nov 2026 12:00:00 GMT\r\n"
 _HEAD = b"HTTP/1.1 200 OK\r\n" + _DATE + b"content-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 _LAST = b"0\r\n\r\n"
 TEXT = "Hello there, this is an answer of usual size. " * 4
+
+
+def _now() -> int:
+    return time.monotonic_ns() // 1_000
 
 
 def _whole(value: Any) -> bytes:
@@ -36,27 +43,27 @@ def _event(value: Any, name: str = "") -> bytes:
     return b"%x\r\n%s\r\n" % (len(body), body)
 
 
-def _chat(count: int) -> list[bytes]:
+def _chat(count: int, mark: str = "") -> list[bytes]:
     head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
 
     def chunk(delta: Any, finish: str | None = None) -> bytes:
         return _event({**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
 
     usage = {"prompt_tokens": 10, "completion_tokens": count, "total_tokens": 10 + count}
-    words = [chunk({"content": f" w{number}"}) for number in range(count)]
+    words = [chunk({"content": f" w{number}{mark}"}) for number in range(count)]
     done = b"data: [DONE]\n\n"
     last = [chunk({}, "stop"), _event({**head, "choices": [], "usage": usage}), b"%x\r\n%s\r\n" % (len(done), done)]
     return [chunk({"role": "assistant", "content": ""}), *words, *last]
 
 
-def _messages(count: int) -> list[bytes]:
+def _messages(count: int, mark: str = "") -> list[bytes]:
     def event(name: str, **more: Any) -> bytes:
         return _event({"type": name, **more}, name)
 
     message = {**_MESSAGE, "content": [], "stop_reason": None, "usage": {"input_tokens": 10, "output_tokens": 1}}
     begin = event("content_block_start", index=0, content_block={"type": "text", "text": ""})
     words = [
-        event("content_block_delta", index=0, delta={"type": "text_delta", "text": f" w{number}"})
+        event("content_block_delta", index=0, delta={"type": "text_delta", "text": f" w{number}{mark}"})
         for number in range(count)
     ]
     told = {"stop_reason": "end_turn", "stop_sequence": None}
@@ -79,7 +86,7 @@ _WHOLE = {False: _whole(_COMPLETION), True: _whole(_MESSAGE)}
 class Upstream(asyncio.Protocol):
     """One connection."""
 
-    made: dict[tuple[bool, int], list[bytes]] = {}
+    made: dict[tuple[bool, int, bool], list[bytes]] = {}
 
     def __init__(self) -> None:
         self.buffer, self.over = b"", False
@@ -106,9 +113,9 @@ class Upstream(asyncio.Protocol):
             return
         asked = _ASKED.search(body)
         count, gap = (int(asked[1]), float(asked[2] or 0)) if asked else (200, 0.0)
-        key = (messages, count)
+        key = (messages, count, gap > 0)
         if key not in self.made:
-            self.made[key] = (_messages if messages else _chat)(count)
+            self.made[key] = (_messages if messages else _chat)(count, f" {_UNTIMED.decode()}" if gap else "")
         self.transport.write(_HEAD)
         self.step(self.made[key], 0, gap)
 
@@ -118,8 +125,8 @@ class Upstream(asyncio.Protocol):
         if place == len(events):
             self.transport.write(_LAST)
             return
-        self.transport.write(events[place])
         loop = asyncio.get_running_loop()
+        self.transport.write(events[place].replace(_UNTIMED, b"@%016d" % _now()) if gap else events[place])
         if gap:
             loop.call_later(gap, self.step, events, place + 1, gap)
         else:
@@ -162,6 +169,9 @@ class Load(asyncio.Protocol):
             self.length = int(length[1]) if length else None
         self.pieces.append(data)
         self.size += len(data)
+        if times := _TIMED.findall(data):  # one that is cut in two is left out
+            now = _now()
+            self.state.late += [now - int(each) for each in times]
         if self.size >= self.length if self.length is not None else self._is_last():
             self.done()
 
@@ -218,6 +228,7 @@ class State:
         self.port, self.total, self.count = job["port"], job["total"], job.get("events", 0)
         self.left, self.answers, self.events, self.failed, self.wrong, self.lost = self.total, 0, 0, 0, 0, 0
         self.seconds: list[float] = []
+        self.late: list[int] = []  # microseconds that events were on their way
         self.last = 0.0
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.tasks: set[Any] = set()
@@ -246,10 +257,12 @@ async def load(job: dict[str, Any]) -> dict[str, Any]:
     except TimeoutError:
         state.lost = state.total - state.answers
     spent = max(1e-6, state.last - start)
+    late = sorted(state.late)
     middle = sorted(state.seconds)[len(state.seconds) // 2] if state.seconds else 0.0
     return {
         "answers": state.answers, "events": state.events, "failed": state.failed, "wrong": state.wrong,
         "lost": state.lost, "per_s": state.answers / spent, "events_per_s": state.events / spent, "median_s": middle,
+        "late_s": late[len(late) * 99 // 100] / 1e6 if late else None,
     }  # fmt: skip
 
 

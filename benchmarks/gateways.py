@@ -316,7 +316,7 @@ def _row(row: Row, servers: dict[str, Server], absent: dict[str, str], rounds: i
     for title in COLUMNS:
         value = best.get(title)
         if isinstance(value, dict):
-            value = {"cost": value["us"] / (base or 1.0), "per_s": value["per_s"]}
+            value = {"cost": value["us"] / (base or 1.0), "per_s": value["per_s"], "late_s": value["late_s"]}
         figures[title] = value
     budgets = {OFF: row.budget, ON: row.budget_on}
     kept = [figures[t]["cost"] <= b for t, b in budgets.items() if b is not None and isinstance(figures[t], dict)]
@@ -351,14 +351,16 @@ def _figure(row: Json, title: str, notes: dict[str, None]) -> str:
     broken = row["incomplete"].get(title)
     mark = f", {broken} streams incomplete" if broken else ""
     cost = f"{value['cost']:.2f}×" if row["floor_us"] else f"{value['cost']:.0f} µs"
-    return f"{cost}, {value['per_s']:,.0f}/s{mark}"
+    late = f", p99 {value['late_s'] * 1e3:.0f} ms" if value["late_s"] is not None else ""
+    return f"{cost}, {value['per_s']:,.0f}/s{late}{mark}"
 
 
 def closing(found: Json) -> str:
     """How it was measured."""
     return (
         f"Processor time of the server for a request or an event, the least of {found['rounds']} rounds (other "
-        "gateways: of every third), and what a second came to in that round; one worker, 16 connections (streams: 20, "
-        "and 1,000), upstream and load on the same machine. All on: API keys, limits of requests, a request log in a "
-        "file, metrics; else none of them."
+        "gateways: of every third), and what a second came to in that round; p99 is how long events were on their way "
+        "from the upstream to the client, for 99 of 100 at most; one worker, 16 connections (streams: 20, and 1,000), "
+        "upstream and load on the same machine. All on: API keys, limits of requests, a request log in a file, "
+        "metrics; else none of them."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +22,17 @@ from benchmarks.gateway_peers import PEERS  # noqa: E402
 def test_requests_and_streams_of_ours_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gateways, "COLUMNS", (gateways.OFF,))
     rows = [row._replace(total=8, connections=2, budget=None, budget_on=None) for row in gateways.rows(True)]
-    kinds = {"gateway-pass-short", "gateway-translate-stream", "gateway-durable-sqlite"}
+    kinds = {"gateway-pass-short", "gateway-translate-stream", "gateway-durable-sqlite", "gateway-durable-sqlite-many"}
     monkeypatch.setattr(gateways, "rows", lambda quick: [row for row in rows if row.name in kinds])
     found = gateways.measured("gateway-*", True, 1, lambda text: None)["rows"]
     assert {row["name"] for row in found} == kinds
     for row in found:
         assert isinstance(row["figures"][gateways.OFF], dict), row
         assert not any(row["incomplete"].values())
-        alone = row["name"] == "gateway-durable-sqlite"
-        assert (row["floor_us"] is None) == alone
+        assert (row["floor_us"] is None) == row["name"].startswith("gateway-durable")
+        is_paced = row["name"].endswith("-many")
+        assert (row["figures"][gateways.OFF]["late_s"] is not None) == is_paced
+        assert ("p99" in str(gateways.cells([row])[1])) == is_paced
     head, lines, notes = gateways.cells(found)
     assert all(len(line) == len(head) for line in lines) and notes == []
 
@@ -37,7 +40,9 @@ def test_requests_and_streams_of_ours_are_measured(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("broken", ["", "twice", "missing", "cut"])
 def test_the_load_generator_sees_a_stream_that_is_not_whole(broken: str) -> None:
     numbers = {"twice": [0, 1, 1, 2], "missing": [0, 2]}.get(broken, [0, 1, 2])
-    events = [json.dumps({"choices": [{"delta": {"content": f" w{number}"}}]}) for number in numbers]
+    sent = time.monotonic_ns() // 1_000 - 3_000_000  # three seconds ago
+    words = [f" w{number} @{sent:016d}" for number in numbers]
+    events = [json.dumps({"choices": [{"delta": {"content": word}}]}) for word in words]
 
     async def main() -> Any:
         async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -63,6 +68,7 @@ def test_the_load_generator_sees_a_stream_that_is_not_whole(broken: str) -> None
     found = asyncio.run(main())
     assert (found["wrong"] + found["lost"] > 0) == bool(broken), found
     assert found["events"] == (0 if broken == "cut" else len(numbers))
+    assert found["late_s"] >= 3
 
 
 def test_what_is_missing_says_why(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import math
 import sys
 import tempfile
 import time
@@ -23,9 +24,10 @@ from .bench import Bench, upstream
 from .cases import DOING, FAULTS, PATHS, Case, dry, run
 
 
-async def soak(database: str, folder: Path, count: int, seed: int) -> list[str]:
-    """Run `count` cases on a database; returns the problems."""
+async def soak(database: str, folder: Path, count: int, seed: int, minutes: float = math.inf) -> list[str]:
+    """Run `count` kills and as many other faults on a database, or as many as there is time for; the problems."""
     problems: list[str] = []
+    end = time.monotonic() + 60 * minutes
 
     def report(text: str) -> None:
         print(text, flush=True)
@@ -38,6 +40,8 @@ async def soak(database: str, folder: Path, count: int, seed: int) -> list[str]:
             used: Counter[str] = Counter()
             faults: Counter[str] = Counter()
             for number in range(2 * count):
+                if time.monotonic() > end:
+                    break
                 how = FAULTS[0] if number % 2 else bench.random.choice(FAULTS[1:])
                 doing, path, streamed = (bench.random.choice(each) for each in (DOING, PATHS, (True, False)))
                 begin = "takeover" if number % 10 == 1 else "request"
@@ -52,7 +56,7 @@ async def soak(database: str, folder: Path, count: int, seed: int) -> list[str]:
                     problems.append(f"{case} [{found.fault[:60]}]: {found.problem}")
                     report(f"FAILED {number}: {problems[-1]}")
             told = ", ".join(f"{number} {how}" for how, number in sorted(used.items()))
-            report(f"{2 * count} cases ({told}), {sum(faults.values())} faults at {len(faults)} kinds of points, "
+            report(f"{used.total()} cases ({told}), {sum(faults.values())} faults at {len(faults)} kinds of points, "
                    f"{len(problems)} problems")  # fmt: skip
         finally:
             await bench.aclose()
@@ -62,6 +66,7 @@ async def soak(database: str, folder: Path, count: int, seed: int) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make soak", description=__doc__)
     parser.add_argument("--count", type=int, default=200, help="kills on each database, and as many other faults")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="stop after this time on each database")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--database", choices=["sqlite", "postgresql", "both"], default="both")
     given = parser.parse_args()
@@ -75,8 +80,8 @@ def main() -> int:
             opened = databases.postgres() if kind == "postgresql" else nullcontext(f"sqlite:///{folder}/gateway.db")
             with opened as url:
                 begin = time.monotonic()
-                found = asyncio.run(soak(url, Path(folder), given.count, given.seed))
-                print(f"{kind}: {2 * given.count} cases in {time.monotonic() - begin:.0f} s, {len(found)} problems")
+                found = asyncio.run(soak(url, Path(folder), given.count, given.seed, given.minutes))
+                print(f"{kind}: {time.monotonic() - begin:.0f} s, {len(found)} problems")
                 wrong += len(found)
     return 1 if wrong else 0
 
