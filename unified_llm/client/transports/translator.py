@@ -200,7 +200,9 @@ class Translator:
         except (InvalidBody, CapabilityRefused, UnknownProvider, UnknownProtocol, ValueError) as error:
             return self.error_reply(InvalidRequestError(str(error), error={"type": "invalid_request"}), match.protocol)
 
-    def _ask(self, incoming: Incoming, match: Match, body: Any) -> Ask:
+    def _ask(
+        self, incoming: Incoming, match: Match, body: Any, raw: bytes | None = None, previous: str | None = None
+    ) -> Ask:
         shown = own_headers(match.protocol, incoming.headers)
         query = {name: value for name, value in incoming.query.items() if name != "key"}
         return Ask(
@@ -215,7 +217,9 @@ class Translator:
             patience=incoming.timeout,
             at=int(time.time()),
             answer_id=os.urandom(16).hex(),
+            previous=previous,
             on_failure=self.on_failure,
+            raw=raw,
             telemetry=self.telemetry,
         )
 
@@ -233,13 +237,12 @@ class Translator:
     ) -> Generator[Any, Any, Reply]:
         caller = self._caller(incoming)
         known = self.memory.recalled(body, match.protocol, asked, caller)
-        ask = self._ask(incoming, match, {} if known is None else known)
-        if known is body and body is not None:
-            ask = replace(ask, raw=incoming.content)
-        if ask.kind != "request":
+        raw = incoming.content if known is body and body is not None else None
+        is_request = match.route.kind == "request"
+        previous = (body.get(keeps(match.protocol)) or None) if is_request and known is not body else None
+        ask = self._ask(incoming, match, {} if known is None else known, raw, previous)
+        if not is_request:
             return (yield from self._counted(ask, match, asked))
-        if known is not body and body.get(keeps(match.protocol)):
-            ask = replace(ask, previous=body[keeps(match.protocol)])
         found = yield from steps(ask, asked, self.retry)
         reply = self._shown(found, match.protocol, ask.vault)
         self.memory.follow(reply, match.protocol, incoming.content, body, found.upstream, caller)
