@@ -4,10 +4,11 @@
                              [--sdks PYTHON]
 
 `floor` is `orjson.loads` + `orjson.dumps` of the same bytes in the same process; every other figure is bytes in to
-bytes out, the loss report read to its end, as a multiple of it. The rows about short documents (`recorded-*`, see
-`recorded.py`), about calls (`client-*`, see `calls.py`) and about gateways (`gateway-*`, see `gateways.py`) have tables
-of their own, and so has `growth`: exponents of time over size (see `complexity.py`). What cannot be measured has the
-reason in its cell. `--check` exits 1 when one of our rows is over its budget, or an exponent over its limit.
+bytes out, the loss report read to its end, as a multiple of it. The rows about start-up (`startup`, see `startup.py`),
+about short documents (`recorded-*`, see `recorded.py`), about calls (`client-*`, see `calls.py`) and about gateways
+(`gateway-*`, see `gateways.py`) have tables of their own, and so has `growth`: exponents of time over size (see
+`complexity.py`). What cannot be measured has the reason in its cell.
+`--check` exits 1 when one of our rows is over its budget, or an exponent over its limit.
 """
 
 from __future__ import annotations
@@ -77,6 +78,7 @@ def measured(contenders: list[Contender], options: argparse.Namespace) -> Result
     everybody: list[Contender] = [Floor(), *contenders]
     chosen = [work for work in workloads(options.quick) if fnmatch.fnmatch(work.name, options.only)]
     rows: list[Row] = []
+    processes: list[Row] = []
     with measure.quiet_process():
         for n, work in enumerate(chosen):
             _progress(f"{n + 1}/{len(chosen)} {work.label}")
@@ -96,7 +98,7 @@ def measured(contenders: list[Contender], options: argparse.Namespace) -> Result
         rows.append(_row("import-convert", "import and a first conversion", "ms", first, None))
     if fnmatch.fnmatch("startup", options.only):
         _progress("start-up time")
-        rows += startup.rows(5 if options.quick else startup.RUNS)
+        processes = startup.rows(options.rounds or (5 if options.quick else startup.RUNS))
     if fnmatch.fnmatch("size", options.only):
         sizes = measure.installed_mb(contenders)
         alone = {Ours.title: sizes.pop("unified_llm alone", "not installed")}
@@ -116,9 +118,8 @@ def measured(contenders: list[Contender], options: argparse.Namespace) -> Result
     _progress("")
     versions = {c.title: c.version if c.version is not None else c.absent for c in contenders}
     return {
-        "rows": rows, "short": short, "silence": told, "calls": called, "gateways": served, "growth": growth,
-        "versions": versions, "rounds": rounds,
-        "contenders": [c.title for c in contenders],
+        "rows": rows, "startup": processes, "short": short, "silence": told, "calls": called, "gateways": served,
+        "growth": growth, "versions": versions, "rounds": rounds, "contenders": [c.title for c in contenders],
         "python": platform.python_version(), "system": platform.system(), "cores": os.cpu_count(),
         "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
     }  # fmt: skip
@@ -209,6 +210,9 @@ def _blocks(results: Results) -> dict[str, tuple[list[Table], list[str]]]:
         tables.append(silence.cells(results["silence"], titles))
     if tables:
         out["results"] = tables, _closing(results)
+    if results["startup"]:
+        closing = [startup.closing(results["startup"]), f"{_machine(results)}."]
+        out["startup"] = [startup.cells(results["startup"])], closing
     if results["short"]:
         closing = [recorded.closing(), f"{_machine(results)}."]
         out["short"] = [recorded.cells(results["short"], results["contenders"])], closing
@@ -226,7 +230,8 @@ def _blocks(results: Results) -> dict[str, tuple[list[Table], list[str]]]:
 
 
 def _budgeted(results: Results) -> list[Row]:
-    return [*results["rows"], *results["short"], *results["calls"]["rows"], *results["gateways"]["rows"]]
+    plain = [*results["rows"], *results["startup"], *results["short"]]
+    return [*plain, *results["calls"]["rows"], *results["gateways"]["rows"]]
 
 
 def _print(results: Results) -> None:
