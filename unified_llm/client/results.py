@@ -14,7 +14,6 @@ from pydantic import PrivateAttr
 from typing_extensions import TypeVar
 
 from ..losses import Losses
-from ..types.items import CustomToolCall, CustomToolCallOutput, FunctionCall, FunctionCallOutput, Item
 from ..types.usage import Usage
 from ..types.validation import validate
 from .history import Segment, continued
@@ -23,6 +22,7 @@ from .late_response import LateResponse
 if TYPE_CHECKING:
     from ..foundation.exchange import Exchange
     from ..models.pricing import Cost
+    from ..types.items import CustomToolCall, CustomToolCallOutput, FunctionCall, FunctionCallOutput, Item
 
 __all__ = ["Made", "ModelInfo", "Result", "RunResult", "Step", "TokenCount", "result_of"]
 
@@ -117,6 +117,8 @@ class Result(LateResponse, Generic[T]):
     @property
     def tool_calls(self) -> list[FunctionCall | CustomToolCall]:
         """The calls of tools that wait for the caller."""
+        from ..types.items import CustomToolCall, FunctionCall
+
         return [call for call in self.pending_calls if isinstance(call, (FunctionCall, CustomToolCall))]
 
     @property

@@ -319,7 +319,10 @@ class Unknown(Node):
 
 
 def _refuse(name: str) -> str:
-    if any(name in known for kind, known in KNOWN.items() if kind != "tool_choice"):
+    from ._tables import KNOWN_TYPES
+
+    # The table has the types of classes that are not loaded; the other has those of a caller's own.
+    if name in KNOWN_TYPES or any(name in known for kind, known in KNOWN.items() if kind != "tool_choice"):
         raise ValueError(f"{name!r} is a known type")
     return name
 

@@ -3,16 +3,20 @@
 https://www.openresponses.org/specification
 """
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Final
 
 from .base import Cache, Node, Opaque, cap
 
 __all__ = [
+    "ROLES",
     "CallBase",
     "ItemBase",
     "ResultBase",
     "encrypted",
 ]
+
+ROLES: Final = ("user", "assistant", "system", "developer")
+"""The roles of messages."""
 
 
 class ItemBase(Node):

@@ -6,7 +6,7 @@ A call and its result are two items paired by `call_id`; a hosted call may hold 
 others in `context.py`, `hosted.py` and `actions.py`.
 """
 
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -62,7 +62,7 @@ from .hosted import (
     WebSearchCall,
     WebSearchResult,
 )
-from .itembase import CallBase, ItemBase, ResultBase, encrypted
+from .itembase import ROLES, CallBase, ItemBase, ResultBase, encrypted
 from .parts import Part
 
 __all__ = [
@@ -75,9 +75,6 @@ __all__ = [
     "Reasoning",
     "UnknownItem",
 ]
-
-
-ROLES: Final = ("user", "assistant", "system", "developer")
 """The roles that a caller may give a message."""
 
 

@@ -6,9 +6,8 @@ https://platform.openai.com/docs/api-reference/responses/create https://www.open
 from typing import Annotated, Any, ClassVar
 
 from .base import Cache, Model, cap
-from .items import Item
-from .parts import Part
 from .settings import Settings, StreamOptions
+from .unions import Item, Part
 
 __all__ = ["ContextManagement", "Request"]
 

@@ -4,21 +4,18 @@
 `incomplete_details` are the Responses wire's words for the same. https://www.openresponses.org/specification
 """
 
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from .actions import ApplyPatchCall, ComputerCall, LocalShellCall, McpApprovalRequest, ShellCall
 from .base import Model, Node, cap
-from .context import ToolSearchCall
 from .errors import ErrorBody
-from .itembase import ResultBase
-from .items import CustomToolCall, FunctionCall, Item, Message
-from .parts import OutputText, Part
 from .settings import Settings
+from .unions import Item, Part
 from .usage import Usage
 
-__all__ = ["Choice", "Finish", "IncompleteDetails", "Response"]
+if TYPE_CHECKING:
+    from .items import FunctionCall
 
-_CLIENT_CALLS = (FunctionCall, CustomToolCall, ComputerCall, ShellCall, LocalShellCall, ApplyPatchCall)
+__all__ = ["Choice", "Finish", "IncompleteDetails", "Response"]
 
 
 class Finish(Model):
@@ -95,6 +92,9 @@ class Response(Settings):
     @property
     def output_text(self) -> str:
         """All text of the answer, joined; "" when there is none."""
+        from .items import Message
+        from .parts import OutputText
+
         out = []
         for item in self.output or ():
             if isinstance(item, Message):
@@ -105,13 +105,21 @@ class Response(Settings):
         return "".join(out)
 
     @property
-    def function_calls(self) -> list[FunctionCall]:
+    def function_calls(self) -> "list[FunctionCall]":
         """The function calls of the answer, answered or not."""
+        from .items import FunctionCall
+
         return [item for item in self.output or () if isinstance(item, FunctionCall)]
 
     @property
     def pending_calls(self) -> list[Any]:
         """The calls that wait for the client: its own to execute, not answered yet; approvals included."""
+        from .actions import ApplyPatchCall, ComputerCall, LocalShellCall, McpApprovalRequest, ShellCall
+        from .context import ToolSearchCall
+        from .itembase import ResultBase
+        from .items import CustomToolCall, FunctionCall
+
+        own = (FunctionCall, CustomToolCall, ComputerCall, ShellCall, LocalShellCall, ApplyPatchCall)
         items = self.output or []
         answered = {item.call_id for item in items if isinstance(item, ResultBase) and item.call_id is not None}
         approved = {getattr(item, "approval_request_id", None) for item in items}
@@ -120,7 +128,7 @@ class Response(Settings):
             if isinstance(item, McpApprovalRequest):
                 if item.id not in approved:
                     out.append(item)
-            elif isinstance(item, _CLIENT_CALLS):
+            elif isinstance(item, own):
                 if item.executor in (None, "client") and item.call_id not in answered:
                     out.append(item)
             elif isinstance(item, ToolSearchCall) and item.execution == "client" and item.call_id not in answered:

@@ -9,8 +9,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from .base import Model, Node, cap
-from .choice import ToolChoice
-from .tools import Tool
+from .unions import Tool, ToolChoice
 
 __all__ = [
     "AudioConfig",

@@ -14,16 +14,11 @@ from typing import Annotated, Any, Final, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 
-from .annotations import Annotation, UnknownAnnotation
-from .base import KNOWN, Kind, Model, Unknown
-from .choice import ToolChoice
+from .base import KNOWN, Kind, Model
 from .errors import ErrorBody
-from .events import Event, UnknownEvent
-from .items import Item, UnknownItem
-from .parts import Part, UnknownPart
 from .request import Request
 from .response import Choice, Finish, Response
-from .tools import Tool, UnknownTool
+from .unions import Annotation, Event, Item, Part, Tool, ToolChoice, unknown
 from .usage import Usage
 
 __all__ = ["KINDS", "dump", "first_problem", "validate"]
@@ -47,14 +42,6 @@ KINDS: Final[dict[str, Any]] = {
     "events": list[Event],
 }
 """What can be validated, by name."""
-
-_UNKNOWN: Final[dict[str, type[Unknown]]] = {
-    "item": UnknownItem,
-    "part": UnknownPart,
-    "annotation": UnknownAnnotation,
-    "tool": UnknownTool,
-    "event": UnknownEvent,
-}
 
 
 def validate(
@@ -116,22 +103,23 @@ def _mend(value: Any, annotation: Any, problems: Mapping[int, tuple[str, ...]]) 
         return [_mend(each, inner, problems) for each in value]
     if type(value) is not dict:
         return value
-    if kind in _UNKNOWN and id(value) in problems:
-        return _UNKNOWN[kind].holding(value, problems[id(value)])
     if kind is not None:
+        stand_in = unknown(kind)
+        if stand_in is not None and id(value) in problems:
+            return stand_in.holding(value, problems[id(value)])
         name = value.get("type")
         cls = KNOWN.get(kind, {}).get(name) if isinstance(name, str) else None
         if cls is None:
-            if isinstance(name, str) or kind not in _UNKNOWN:
+            if isinstance(name, str) or stand_in is None:
                 return value
-            return _UNKNOWN[kind].holding(value, ("/type: not a string",))
+            return stand_in.holding(value, ("/type: not a string",))
         mended = _mend_fields(value, cls, problems)
         try:
             return _class_adapter(cls).validate_python(mended)
         except ValidationError as error:
-            if kind not in _UNKNOWN:
+            if stand_in is None:
                 return value
-            return _UNKNOWN[kind].holding(value, tuple(_problems(error, mended)))
+            return stand_in.holding(value, tuple(_problems(error, mended)))
     if struct is not None:
         return _mend_fields(value, struct, problems)
     return value

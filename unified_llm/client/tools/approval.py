@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...foundation.errors import InvalidBody
 from ...foundation.usage_errors import InvalidArgument
 from ...types._tables import ITEM_TYPES
-from ...types.actions import McpApprovalRequest
-from ...types.items import CustomToolCall, FunctionCall
 from ...types.validation import validate
 from ..sending.flows import Hook, Steps
 from .function_tools import Tool, ToolContext
 
+if TYPE_CHECKING:
+    from ...types.items import CustomToolCall, FunctionCall
+
 __all__ = ["Approve", "Decisions", "answered_by", "decided", "decision", "id_of", "output_for"]
 
 Node = dict[str, Any]
-Approve = Callable[[FunctionCall | CustomToolCall, ToolContext[Any]], Any]
+Approve: TypeAlias = "Callable[[FunctionCall | CustomToolCall, ToolContext[Any]], Any]"
 _OUTPUTS = frozenset(each for each in ITEM_TYPES if each.endswith("_output"))
 _ASKS = "mcp_approval_request"  # a call that a provider runs, once it is approved
 _OF_TOOLS = ("function_call_output", "custom_tool_call_output")
@@ -51,6 +52,7 @@ def decided(pending: Iterable[Any], approved: Any = (), rejected: Any = (), outp
     for the model. `outputs` maps ids to what the calls of the caller's own tools gave, or is a list of output items.
     Raises `InvalidBody` for a call that is not pending, or decided twice.
 
+    >>> from unified_llm import FunctionCall
     >>> call = FunctionCall(call_id="call_1", name="delete", arguments="{}")
     >>> decided([call], rejected={"call_1": "not allowed"}).rejected
     {'call_1': 'not allowed'}
@@ -83,6 +85,9 @@ def _ids(name: str, given: Any, known: list[str]) -> list[str]:
         return known
     if given is None or given is False:
         return []
+    from ...types.actions import McpApprovalRequest
+    from ...types.items import CustomToolCall, FunctionCall
+
     if isinstance(given, (str, FunctionCall, CustomToolCall, McpApprovalRequest)) or _is_node(given):
         given = [given]
     # The ids of a mapping alone would approve what stands there as `{id: False}`.
