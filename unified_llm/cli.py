@@ -125,9 +125,9 @@ def convert(
                 _err(f"method, path and headers: {dump(dict(done.http)).decode()}")
     except ul.CapabilityLost as lost:
         _report(lost.losses, json_losses, quiet)
-        fail(str(lost), 3)
+        fail(lost)
     except (ul.UnifiedLLMError, ValueError) as error:
-        fail(str(error))
+        fail(error)
     _report(losses, json_losses, quiet)
 
 
@@ -155,13 +155,13 @@ def preview(
             losses = ul.preview(data, kind=kind, **options)
             _doubt(data, source, kind, losses)
     except (ul.UnifiedLLMError, ValueError) as error:
-        fail(str(error))
+        fail(error)
     if not _keep(losses, json_losses, sys.stdout):
         print(losses.table())
     try:
         enforce(losses, levels)
     except ul.CapabilityLost as lost:
-        fail(str(lost), 3)
+        fail(lost)
 
 
 @app.command()
@@ -205,7 +205,7 @@ def _levels(text: str) -> Any:
     try:
         return levels_from(text)
     except ValueError as error:
-        fail(str(error))
+        fail(error)
 
 
 def _read(file: str) -> bytes:

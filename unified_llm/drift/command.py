@@ -51,7 +51,7 @@ def matrix(
     try:
         found = layout.matrix(source, target, kind or KINDS, capabilities, model)
     except (UnifiedLLMError, ValueError) as error:
-        fail(str(error))
+        fail(error)
     if fate:
         kept = {key.capability for key, cell in found.cells.items() if cell.fate in fate}
         cells = {key: cell for key, cell in found.cells.items() if key.capability in kept}
@@ -125,7 +125,7 @@ def lock(
     except OSError as error:
         fail(f"{path}: {error.strerror}; --update makes one")
     except ValueError as error:
-        fail(str(error))
+        fail(error)
     observed = locked.observed()
     changes = locked.changes(observed)
     if changes:
@@ -158,7 +158,7 @@ def sdk(
             return
         told = found.drifted(protocol or None, path, since)
     except (ImportError, UnifiedLLMError) as error:
-        fail(str(error))
+        fail(error)
     if not told:
         fail(f"no SDK of a protocol is {'installed' if path is None else f'in {path}'}")
     if as_json:

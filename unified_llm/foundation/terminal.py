@@ -12,10 +12,12 @@ import sys
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
+from .errors import APIError, CapabilityLost
+
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["columns", "draw", "fail", "plain_row", "printable", "read_input"]
+__all__ = ["columns", "draw", "error_line", "fail", "failure", "plain_row", "printable", "read_input"]
 
 # C0 but tab and line feed, DEL, C1, and what turns the direction of the text behind it.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -64,12 +66,34 @@ def draw(table: Table) -> None:
 _UNBROKEN = 100_000
 
 
-def fail(reason: str, code: int = 2) -> NoReturn:
-    """End a command with an error in the one form that all have: `unified-llm: reason`, on one line of stderr."""
+def error_line(reason: str) -> str:
+    """An error in the one form that all commands have.
+
+    >>> error_line("no such\\nmodel")
+    'unified-llm: no such model'
+    """
+    return printable(f"unified-llm: {' '.join(reason.split())}")
+
+
+def failure(error: Exception) -> tuple[str, int]:
+    """The reason and the exit code of a command that ends with this error.
+
+    >>> failure(ValueError("an empty file"))
+    ('an empty file', 2)
+    """
+    if isinstance(error, APIError):
+        return f"{type(error).__name__}: {error}", 4
+    return str(error), 3 if isinstance(error, CapabilityLost) else 2
+
+
+def fail(reason: str | Exception, code: int = 2) -> NoReturn:
+    """End a command with an error, on one line of stderr; an exception has its own exit code."""
     import typer
 
+    if isinstance(reason, Exception):
+        reason, code = failure(reason)
     sys.stdout.flush()
-    print(printable(f"unified-llm: {' '.join(reason.split())}"), file=sys.stderr)
+    print(error_line(reason), file=sys.stderr)
     raise typer.Exit(code)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from ..foundation.terminal import fail, printable
+from ..foundation.terminal import error_line, fail, printable
 
 if TYPE_CHECKING:
     from .config import Config
@@ -61,6 +61,8 @@ def run(
         server.run()
     except KeyboardInterrupt:
         pass
+    except OSError as error:
+        fail(f"{settings.gateway.listen}: {error.strerror}")
     if not server.started:
         raise typer.Exit(1)
 
@@ -171,5 +173,5 @@ def _announce(url: str, settings: Config, router: Router) -> None:
 
 def _fail_all(problems: Sequence[str]) -> NoReturn:
     for each in problems[:-1]:
-        typer.echo(printable(f"unified-llm: {' '.join(each.split())}"), err=True)
+        typer.echo(error_line(each), err=True)
     fail(problems[-1])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
@@ -100,6 +102,28 @@ class Sockets(WebSocketsSansIOProtocol):
             self.handshake_complete = True
 
 
+@contextmanager
+def _unbound() -> Iterator[None]:
+    """Raise the error of an address that is not to be had; uvicorn writes it to its log, and ends the process."""
+    raised: list[OSError] = []
+
+    def kept(record: logging.LogRecord) -> bool:
+        if isinstance(record.msg, OSError):
+            raised.append(record.msg)
+        return not raised
+
+    log = logging.getLogger("uvicorn.error")
+    log.addFilter(kept)
+    try:
+        yield
+    except SystemExit:
+        if raised:
+            raise raised[0] from None
+        raise
+    finally:
+        log.removeFilter(kept)
+
+
 class Server(uvicorn.Server):
     """A uvicorn server of one gateway. `ready` is called with the URL once it listens; `reloader` watches its file."""
 
@@ -133,7 +157,8 @@ class Server(uvicorn.Server):
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
+        with _unbound():
+            await super().startup(sockets)
         if self.started and self._reloader is not None:
             self._reloader.start()
         if self.started and self._ready is not None:

@@ -82,7 +82,7 @@ def models(
         if not found and text:
             catalog.get(text)
     except UnifiedLLMError as error:
-        fail(str(error))
+        fail(error)
     except OSError as error:
         fail(f"{error.filename or refresh}: {error.strerror or error}")
     _list(found, as_json, limit)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ...foundation.errors import UnifiedLLMError
-from ...foundation.terminal import columns, printable
+from ...foundation.terminal import columns, error_line, failure, printable
 from ..client import Client
 from ..results import RunResult
 from ..tools.tool_loop import ToolOutput, TurnDone
@@ -109,7 +109,7 @@ class Chat:
             self.note("interrupted; turn discarded")
         except (UnifiedLLMError, ValueError, TypeError, OSError) as error:
             self.failed = error
-            self.note(f"{type(error).__name__}: {' '.join(str(error).split())}")
+            self.error(error)
         else:
             self._end()
             self._attached.clear()
@@ -130,6 +130,11 @@ class Chat:
         """A remark."""
         self._end()
         print(self._dim(f"[{text}]"), file=self.err, flush=True)
+
+    def error(self, error: Exception) -> None:
+        """An error, as other commands print theirs."""
+        self._end()
+        print(error_line(failure(error)[0]), file=self.err, flush=True)
 
     def _dim(self, text: str) -> str:
         text = printable(text)
@@ -194,7 +199,7 @@ class Chat:
             try:
                 self.client._core.upstreams(self.client._core.call({"model": name}))
             except UnifiedLLMError as error:
-                self.note(str(error))
+                self.error(error)
                 return
             self.model = name
         self.note(f"the model is {self.model}")
@@ -218,7 +223,7 @@ class Chat:
             with open(path or "conversation.json", "w", encoding="utf-8") as file:
                 json.dump(items, file, ensure_ascii=False, indent=1)
         except OSError as error:
-            self.note(f"{path}: {error.strerror}")
+            self.error(OSError(f"{path}: {error.strerror}"))
         else:
             self.note(f"{len(items)} items in {path or 'conversation.json'}")
 
@@ -228,7 +233,7 @@ class Chat:
             self._attached.append(file)
             self.note(f"{file.name} is sent with the next line")
         else:
-            self.note(f"{path}: no such file" if path else "/attach requires the path of a file")
+            self.error(FileNotFoundError(f"{path}: no such file" if path else "/attach requires the path of a file"))
 
     def _new(self, _: str) -> None:
         self._attached.clear()

@@ -16,9 +16,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ...foundation.errors import APIError, CapabilityLost, UnifiedLLMError, UnknownProvider
+from ...foundation.errors import APIError, UnifiedLLMError, UnknownProvider
 from ...foundation.json_codec import dump
-from ...foundation.terminal import columns, fail, printable, read_input
+from ...foundation.terminal import columns, fail, failure, printable, read_input
 from ...losses import Losses, levels_from
 
 __all__ = ["chat", "run"]
@@ -76,7 +76,7 @@ def chat(
         except OSError as error:
             fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         except (ImportError, TypeError) as error:
-            fail(str(error))
+            fail(error)
         client = stack.enter_context(Client(protocol=protocol, base_url=base_url, api_key=key))
         talk = Chat(
             client,
@@ -99,7 +99,7 @@ def chat(
                 if not talk.line(line) or (talk.failed and not typed):
                     break
     if talk.failed and (prompt or not typed):
-        raise typer.Exit(4 if isinstance(talk.failed, APIError) else 2)
+        raise typer.Exit(failure(talk.failed)[1])
 
 
 def run(
@@ -149,12 +149,10 @@ def run(
                 _print(b"")
         # Who reads the text only does not care for what its format has no room for.
         losses = done.losses() if as_json else done.lost
-    except CapabilityLost as lost:
-        fail(str(lost), 3)
     except APIError as error:
         if begun:
             _print(b"")
-        fail(f"{type(error).__name__}: {error}", 4)
+        fail(error)
     except BrokenPipeError:
         raise  # the reader has closed the pipe
     except OSError as error:
@@ -163,7 +161,7 @@ def run(
         named = model or ""
         fail(f"{error}; a model is named provider/model" if named and "/" not in named else str(error))
     except (UnifiedLLMError, ValueError) as error:
-        fail(str(error))
+        fail(error)
     if not as_json:
         # Other parts of the error add nothing for a person who reads the text.
         losses = Losses(loss for loss in losses if loss.fate != "added")

@@ -1,0 +1,97 @@
+"""Errors of the command line: every command ends with one line of the same form on stderr, and with a documented code.
+
+0 done, 1 drift found, 2 bad input or usage, 3 a loss at level `raise`, 4 a provider failed.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from client.commandline import run
+from unified_llm.cli import app
+
+MESSAGE = {"role": "user", "content": "[[error 400]]"}
+REQUEST = json.dumps({"model": "local/echo", "messages": [MESSAGE]})
+SEEDED = json.dumps({"model": "m", "messages": [{"role": "user", "content": "Hi"}], "seed": 7})
+ACROSS = ("--from", "openai-chat", "--to", "openai-responses")
+
+# The arguments of a command that fails, what it reads, its exit code, and the reason in part.
+FAILING: dict[str, tuple[tuple[tuple[str, ...], str, int, str], ...]] = {
+    "convert": (
+        ((*ACROSS,), "{", 2, "not JSON"),
+        ((*ACROSS, "no/such/file"), "", 2, "no/such/file: No such file"),
+        ((*ACROSS, "--quiet", "--on-loss", "raise"), SEEDED, 3, "1 loss at level 'raise'"),
+    ),
+    "preview": (((*ACROSS,), "{", 2, "not JSON"),),
+    "protocols": ((("--nope",), "", 2, "No such option"),),
+    "models": ((("no/such",), "", 2, "no provider 'no'"),),
+    "chat": (
+        (("--model", "nowhere/x", "Hi"), "", 2, "no provider 'nowhere'"),
+        (("[[error 400]]",), "", 4, "InvalidRequestError: "),
+        ((), "[[error 400]]\nnot said any more\n", 4, "InvalidRequestError: "),
+        (("--tools", "no/such/file"), "", 2, "no/such/file: No such file"),
+    ),
+    "run": (
+        (("--model", "local/echo"), REQUEST, 4, "InvalidRequestError: "),
+        (("--model", "nowhere/x"), REQUEST, 2, "no provider 'nowhere'"),
+        (("--model", "local/echo", "--protocol", "openai-responses", "--on-loss", "raise"), SEEDED, 3, "level 'raise'"),
+    ),
+    "matrix": ((("--fate", "gone"), "", 2, "'gone' is not a fate"),),
+    "drift lock": ((("no/such/file",), "", 2, "no/such/file: No such file"),),
+    "drift sdk": ((("morse",), "", 2, "'morse'"),),
+    "gateway": ((("--config", "no/such/file"), "", 2, "no/such/file: No such file"),),
+    "gateway check": ((("--config", "no/such/file"), "", 2, "no/such/file: No such file"),),
+    "gateway import": ((("no/such/file",), "", 2, "no/such/file: No such file"),),
+    "gateway key new": ((("--nope",), "", 2, "No such option"),),
+}
+
+
+def commands(found: Any, name: str = "") -> Iterator[str]:
+    """The names of all commands, and of the groups that do something without one."""
+    below = getattr(found, "commands", None)
+    if below is None or (name and found.invoke_without_command):
+        yield name
+    for word, each in (below or {}).items():
+        yield from commands(each, f"{name} {word}".strip())
+
+
+def test_every_command_is_tried() -> None:
+    assert set(commands(typer.main.get_command(app))) == set(FAILING)
+
+
+def assert_one_form(out: str, err: str, reason: str) -> None:
+    assert out == "" and err.count("\n") == 1, err
+    assert err.startswith("unified-llm: ") and reason in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "code", "reason"),
+    [
+        pytest.param((*name.split(), *arguments), *rest, id=f"{name}-{number}")
+        for name, cases in FAILING.items()
+        for number, (arguments, *rest) in enumerate(cases)
+    ],
+)
+def test_an_error_is_one_line_of_one_form(
+    arguments: tuple[str, ...], stdin: str, code: int, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found, out, err = run(*arguments, stdin=stdin)
+    assert found == code, err
+    assert_one_form(out, err, reason)
+
+
+def test_an_address_in_use_is_an_error_like_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        listen = f"127.0.0.1:{taken.getsockname()[1]}"
+        code, out, err = run("gateway", "--listen", listen)
+    assert code == 2
+    assert_one_form(out, err, f"{listen}: ")
