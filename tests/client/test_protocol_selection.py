@@ -15,6 +15,7 @@ import pytest
 import unified_llm as ul
 from unified_llm.client.upstreams.protocol_selection import settled, shape_of
 from unified_llm.client.upstreams.upstream import Upstream
+from unified_llm.models import select
 from upstreams import CHAT, Canned
 
 SEED = {"input": "Hi", "seed": 7}
@@ -50,6 +51,18 @@ def test_each_request_goes_where_most_of_it_is_carried(request_: dict[str, objec
     found = settled(Upstream.of("openai/gpt-4.1"), request_)
     assert spoken(found) == protocol
     assert found.others == () and found.model == "gpt-4.1"
+
+
+@pytest.mark.parametrize("name", ["openai/gpt-4.1", "xai/grok-4", "google/gemini-2.5-pro", "local/echo"])
+@pytest.mark.parametrize(
+    "request_", [{"input": "Hi"}, SEED, {"input": "Hi", "top_k": 3}, {"input": "Hi", "stop": ["."]}]
+)
+def test_the_first_that_nothing_speaks_against_is_the_best_of_all(name: str, request_: dict[str, object]) -> None:
+    provider, _, model = name.partition("/")
+    every = select(provider, model, request_)
+    first = select(provider, model, request_, thorough=False)
+    assert first.protocol == every.protocol and first.ranked[0] == every.ranked[0]
+    assert all(each.weight >= 0 for each in every.ranked) and len(first.ranked) <= len(every.ranked)
 
 
 def test_what_spoke_against_the_others_is_told() -> None:

@@ -143,6 +143,7 @@ def select(
     force_protocol: str | None = None,
     base_url: str | None = None,
     reasoning: bool | None = None,
+    thorough: bool = True,
 ) -> ProtocolChoice:
     """Choose the protocol for a model at a provider: the offered one that would lose least.
 
@@ -150,7 +151,8 @@ def select(
     protocol `source`, or a canonical request without one. Without a request the model decides: one that reasons goes
     where its reasoning can return; whether it does is known from the catalog, else from its profile, unless
     `reasoning` is set. `force_protocol` (with a dialect behind a colon if needed) overrides all of it; for a
-    protocol the table does not have there, and for an unknown provider, pass `base_url` too.
+    protocol the table does not have there, and for an unknown provider, pass `base_url` too. Without `thorough` the
+    first protocol that has nothing against it is chosen, and those behind it, which cannot be better, are not weighed.
 
     A model that is not in the catalog is not an error. Raises `UnknownProvider`, `UnknownProtocol`,
     `CapabilityRefused` when every offered protocol refuses the request, and `ValueError` when no protocol is known
@@ -178,7 +180,11 @@ def select(
         )
     reasons = _thinks(known, model) if reasoning is None else reasoning
     asked = _canonical(request, source) if request is not None else {}
-    weighed = [_weigh(each, model, reasons, request, source, asked) for each in offered]
+    weighed: list[Candidate] = []
+    for each in offered:
+        weighed.append(_weigh(each, model, reasons, request, source, asked))
+        if not thorough and not weighed[-1].impossible and not weighed[-1].weight:
+            break
     ranked = sorted(weighed, key=lambda each: (bool(each.impossible), each.weight))
     if ranked[0].impossible:
         told = "; ".join(f"{each.endpoint.protocol}: {each.impossible}" for each in ranked)

@@ -99,7 +99,8 @@ def transport(service: Service, library: str = "httpx2") -> Any:
     class Transport(lib.BaseTransport, lib.AsyncBaseTransport):  # type: ignore[misc]
         def answer(self, request: Any, data: bytes) -> Any:
             url = request.url
-            reply = service.handle(request.method, url.path, url.query.decode(), dict(request.headers), data)
+            spoken = request.extensions.get("unified_llm.protocol")  # set by our own clients
+            reply = service.handle(request.method, url.path, url.query.decode(), dict(request.headers), data, spoken)
             return lib.Response(reply.status, headers=reply.headers, stream=Body(reply, request), request=request)
 
         def handle_request(self, request: Any) -> Any:

@@ -131,19 +131,21 @@ class Service:
     stored: OrderedDict[str, Stored] = field(default_factory=OrderedDict)
     failed: Counter[str] = field(default_factory=Counter)
 
-    def handle(self, method: str, path: str, query: str, headers: Mapping[str, str], body: bytes) -> Reply:
-        """The reply to a request; it never raises for anything the client did."""
+    def handle(
+        self, method: str, path: str, query: str, headers: Mapping[str, str], body: bytes, spoken: str | None = None
+    ) -> Reply:
+        """The reply to a request, of the protocol `spoken` if that is known; it never raises for what a client did."""
         from unified_llm.client.transports.route_matching import recognize
 
         headers = {name.lower(): value for name, value in headers.items()}
-        match = recognize(method, path, headers)
+        match = recognize(method, path, headers, spoken)
         seen = Seen(method, path, headers, None, match.protocol if match else "")
         self.seen.append(seen)
-        spoken = adapter(match.protocol) if match else _likeliest(headers)
+        own = adapter(match.protocol) if match else _likeliest(headers)
         try:
             if match is None:
                 raise Refused(f"no installed protocol has the route {method} {path}", 404)
-            asked = Asked(spoken, match.route.kind, match.route.path, match.names, {
+            asked = Asked(own, match.route.kind, match.route.path, match.names, {
                 "method": method, "path": match.path, "headers": headers,
                 "query": {name: values[-1] for name, values in parse_qs(query).items()},
             })  # fmt: skip
@@ -152,9 +154,9 @@ class Service:
             asked.stream = match.streams(asked.body)
             reply = self._answered(asked, method)
         except (ul.InvalidBody, ul.CapabilityRefused) as error:
-            reply = self.refused(spoken, Refused(str(error)))
+            reply = self.refused(own, Refused(str(error)))
         except Refused as error:
-            reply = self.refused(spoken, error)
+            reply = self.refused(own, error)
         seen.status = reply.status
         named = digest_of(method, path, body.decode("utf-8", "replace"))[:24]
         reply.headers |= {"x-request-id": f"req_{named}", "request-id": f"req_{named}"}  # clients read one of the two

@@ -8,11 +8,12 @@ decided is in `Upstream.why`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from ...foundation.errors import CapabilityRefused, InvalidBody, UnknownProvider
-from ...models.selection import Candidate, select
+from ...models.selection import Candidate, ProtocolChoice, select
 from .upstream import Upstream
 
 __all__ = ["settled", "shape_of"]
@@ -20,7 +21,26 @@ __all__ = ["settled", "shape_of"]
 _MOST = 1_000
 _REASONS = 3  # listed of each rejected protocol
 _LONGEST = 40  # of a word in a list: what to include, where to stop
-_chosen: dict[Any, tuple[str, str]] = {}
+_chosen: dict[Any, str] = {}
+_told: dict[Any, str] = {}
+
+
+class _Reasons:
+    """A text that is made when it is first read: to weigh the protocols behind the best one loads their adapters."""
+
+    __slots__ = ("_make", "_text")
+
+    def __init__(self, make: Callable[[], str]) -> None:
+        self._make: Callable[[], str] | None = make
+        self._text = ""
+
+    def __str__(self) -> str:
+        make = self._make
+        if make is not None:
+            # In this order: another thread may read in between. The function holds a request, and is let go.
+            self._text = make()
+            self._make = None
+        return self._text
 
 
 def settled(upstream: Upstream, body: Any, source: str | None = None) -> Upstream:
@@ -35,23 +55,36 @@ def settled(upstream: Upstream, body: Any, source: str | None = None) -> Upstrea
     # A dialect is the upstream's own matter.
     offered = {each.protocol.partition(":")[0]: each for each in (*upstream.others, upstream)}
     key = (upstream.provider, model, source, *offered, shape_of(body))
-    found = _chosen.get(key)
-    if found is None:
-        if len(_chosen) >= _MOST:
-            _chosen.clear()  # all at once, because threads share it
-        found = _chosen[key] = _choose(upstream, model, body, source)
-    protocol, why = found
+    ask = partial(_select, upstream.provider, model, body, source)
+    protocol = _kept(_chosen, key, lambda: choice.protocol if (choice := ask(thorough=False)) else "")
     best = offered.get(protocol)
-    return upstream if best is None else best.with_(why=why, others=())
+    if best is None:
+        return upstream
+    reasons = _Reasons(lambda: _kept(_told, key, lambda: _passed_by(ask())))
+    return best.with_(reasons=reasons, others=())
 
 
-def _choose(upstream: Upstream, model: str, body: dict[str, Any], source: str | None) -> tuple[str, str]:
+def _kept(kept: dict[Any, str], key: Any, make: Callable[[], str]) -> str:
+    found = kept.get(key)
+    if found is None:
+        if len(kept) >= _MOST:
+            kept.clear()  # all at once, because threads share it
+        found = kept[key] = make()
+    return found
+
+
+def _select(
+    provider: str, model: str, body: dict[str, Any], source: str | None, thorough: bool = True
+) -> ProtocolChoice | None:
     asked = {"model": model, **{name: value for name, value in body.items() if name != "model"}}
     try:
-        choice = select(upstream.provider or "", model, asked, source=source)
+        return select(provider, model, asked, source=source, thorough=thorough)
     except (CapabilityRefused, InvalidBody, UnknownProvider, ValueError):
-        return "", ""
-    return choice.protocol, "; ".join(_against(each) for each in choice.ranked[1:])
+        return None
+
+
+def _passed_by(choice: ProtocolChoice | None) -> str:
+    return "; ".join(_against(each) for each in choice.ranked[1:]) if choice is not None else ""
 
 
 def _against(candidate: Candidate) -> str:

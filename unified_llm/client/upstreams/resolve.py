@@ -16,8 +16,7 @@ from typing import Any
 
 import httpx2
 
-from ...engine.adapter import Adapter
-from ...engine.registry import adapter, split
+from ...engine.registry import adapter, protocols, split
 from ...foundation.errors import UnknownProtocol
 from ...foundation.urls import check_headers, check_query
 from ...foundation.usage_errors import InvalidArgument, MissingExtra
@@ -183,9 +182,9 @@ def _alike(
     owner: Provider, endpoints: Iterable[Endpoint], made: Upstream, variables: Mapping[str, str]
 ) -> Iterator[Upstream]:
     """The same place in other protocols. One that needs a variable that is not set is left out."""
-    seen = set()
+    seen, there = set(), protocols()
     for endpoint in endpoints:
-        if endpoint.protocol in seen:
+        if endpoint.protocol in seen or endpoint.protocol not in there:
             continue
         seen.add(endpoint.protocol)
         try:
@@ -219,13 +218,15 @@ def _made(
             "http_client": httpx2.Client(transport=inside),
             "async_http_client": httpx2.AsyncClient(transport=inside),
         }
+    if twin is None:
+        adapter(endpoint.protocol)  # it is going to be used; raises here if it is not installed
     if endpoint.needs:
         check_login(endpoint.needs)  # not when its stream has begun, which would have been paid for
     needed = not owner.local
     return Upstream(
         protocol=endpoint.target,
         base_url=endpoint.base(**variables),
-        auth=_auth(adapter(endpoint.protocol), endpoint.auth, owner, needed=needed),
+        auth=_auth(endpoint, owner, needed=needed),
         model=model,
         provider=owner.id,
         fixed=endpoint.fixed,
@@ -237,11 +238,11 @@ def _made(
     )
 
 
-def _auth(spoken: Adapter, auth: tuple[str, ...], owner: Provider, *, needed: bool = True) -> KeyAuth | None:
+def _auth(endpoint: Endpoint, owner: Provider, *, needed: bool = True) -> KeyAuth | None:
     """The login of an endpoint; where it has none of its own, the protocol's usual one."""
-    if not auth and owner.known:
+    if not endpoint.auth and owner.known:
         return None
-    header, template = auth or (spoken.auth[0] if spoken.auth else _BEARER)
+    header, template = endpoint.auth or (*adapter(endpoint.protocol).auth, _BEARER)[0]
     key = tokens_of(owner.login) if owner.login else None
     return KeyAuth(header, template.replace("{}", "{key}"), key, env=owner.key_env, needed=needed, whose=owner.id)
 

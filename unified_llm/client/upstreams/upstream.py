@@ -43,8 +43,8 @@ class Upstream:
     credentials among all of these and in what was sent; `hide` takes them out of a text. A password or a query in
     `base_url` is moved out of it: into `auth`, where there is none, and `query`.
     `others` are the same place in its other protocols: each request goes in the one that carries most of it, and then
-    `why` contains the reasons against the others. An upstream without them uses its own. `label` is its name in a
-    configuration.
+    `why` is the text of `reasons`, what counted against the others. An upstream without them uses its own. `label` is
+    its name in a configuration.
 
     >>> Upstream(protocol="openai-chat", base_url="http://localhost:8000/v1").url({"path": "chat/completions"})
     'http://localhost:8000/v1/chat/completions'
@@ -69,7 +69,7 @@ class Upstream:
     http_client: httpx2.Client | None = field(default=None, repr=False, compare=False)
     async_http_client: httpx2.AsyncClient | None = field(default=None, repr=False, compare=False)
     others: tuple[Upstream, ...] = field(default=(), repr=False, compare=False)
-    why: str = field(default="", repr=False, compare=False)
+    reasons: Any = field(default="", repr=False, compare=False)
     label: str = field(default="", repr=False, compare=False)
     secrets: Secrets = field(default_factory=Secrets, repr=False, compare=False)
 
@@ -131,6 +131,11 @@ class Upstream:
         from .resolve import load
 
         return load(path)
+
+    @property
+    def why(self) -> str:
+        """The reasons against the other protocols of the provider, for a request; "" where nothing was chosen."""
+        return str(self.reasons)
 
     @property
     def name(self) -> str:
