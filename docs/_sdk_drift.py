@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
-from unified_llm.drift.sdk import Declared, Difference, declared, differences, pinned
+from unified_llm.drift.sdk import Difference, declared, differences
+from unified_llm.engine.declarations import Declared, pinned
 from unified_llm.engine.registry import adapter, protocols
 
 PAGE = Path(__file__).parent / "sdk-drift.md"

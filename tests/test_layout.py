@@ -38,7 +38,6 @@ MOST = 12
 
 # Where the house is not yet as these laws have it; each list may only become shorter.
 UPWARDS = {
-    "unified_llm.client.cli.detection -> drift",
     "unified_llm.engine.pairs.reading -> provenance",
 }
 CIRCLING = {"client"}

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 import unified_llm as ul
 from unified_llm.cli import app
 from unified_llm.drift import sdk
-from unified_llm.drift.sdk import Declared
 from unified_llm.drift.surface import of_schema, of_types
+from unified_llm.engine.declarations import Declared, pinned
 
 PROTOCOLS = ul.protocols()
 
@@ -27,7 +27,7 @@ def installed() -> dict[str, Declared]:
 
 @pytest.mark.parametrize("protocol", [*PROTOCOLS, "openai-responses.open-responses"])
 def test_what_the_sdks_declare_is_what_the_adapters_have_classified(protocol: str) -> None:
-    known = sdk.pinned(protocol)
+    known = pinned(protocol)
     assert known is not None
     told = [str(each) for each in sdk.differences(known, installed()[protocol])]
     assert not told, "classify it (docs/adapters.md), then run: unified-llm drift sdk --update"
@@ -37,7 +37,7 @@ def test_every_protocol_and_the_open_specification_are_pinned() -> None:
     names = list(installed())
     assert names == [*PROTOCOLS, "openai-responses.open-responses"]
     for name in names:
-        known = sdk.pinned(name)
+        known = pinned(name)
         assert known is not None
         assert known.sdk.split()[1][0].isdigit()
         assert len(known.nodes) > 50
@@ -45,7 +45,7 @@ def test_every_protocol_and_the_open_specification_are_pinned() -> None:
 
 def surface(protocol: str, node: str, keys: dict[str, list[str]] | None) -> Declared:
     """The pinned surface with one node changed (or taken away)."""
-    known = sdk.pinned(protocol)
+    known = pinned(protocol)
     assert known is not None
     nodes = {name: dict(found) for name, found in known.nodes.items()}
     if keys is None:
@@ -56,7 +56,7 @@ def surface(protocol: str, node: str, keys: dict[str, list[str]] | None) -> Decl
 
 
 def told(protocol: str, node: str, keys: dict[str, list[str]] | None) -> list[tuple[str, str, str]]:
-    known = sdk.pinned(protocol)
+    known = pinned(protocol)
     assert known is not None
     found = sdk.differences(known, surface(protocol, node, keys))
     return [(each.what, each.place, each.file) for each in found]
@@ -68,7 +68,7 @@ def test_a_new_key_is_for_the_file_that_knows_its_neighbors() -> None:
 
 
 def test_a_new_word_a_gone_node_and_another_type() -> None:
-    known = sdk.pinned("openai-chat")
+    known = pinned("openai-chat")
     assert known is not None
     reasons = known.nodes["choices"]["finish_reason"]
     ((what, place, _),) = told("openai-chat", "choices", {"finish_reason": [*reasons, '"boredom"']})
@@ -80,7 +80,7 @@ def test_a_new_word_a_gone_node_and_another_type() -> None:
 
 
 def test_a_new_item_is_told_once_and_not_for_every_place_that_may_hold_it() -> None:
-    known = sdk.pinned("openai-responses")
+    known = pinned("openai-responses")
     assert known is not None
     after = surface("openai-responses", "hologram", {"type": ['"hologram"'], "depth": ["number"]})
     after.nodes["response"]["output"] = [*after.nodes["response"]["output"], "hologram[]"]

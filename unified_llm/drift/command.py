@@ -148,12 +148,13 @@ def sdk(
     ] = False,
 ) -> None:
     """Compare what the official SDKs declare with what the adapters support; exit code 1 where they differ."""
+    from ..engine.declarations import pin
     from . import sdk as found
 
     try:
         if update:
             for each in found.everything(protocol or None, path):
-                found.pin(each)
+                pin(each)
                 print(f"pinned: {each.protocol}, {each.sdk}", file=sys.stderr)
             return
         told = found.drifted(protocol or None, path, since)

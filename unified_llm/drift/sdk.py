@@ -1,6 +1,6 @@
 """SDK drift: what the official SDKs declare, against what the adapters have classified.
 
-`surfaces/<protocol>.json` pins what was declared when everything was last mapped, kept or refused (the laws of
+`engine/declared/<protocol>.json` pins what was declared when everything was last mapped, kept or refused (the laws of
 completeness saw to that). An SDK that declares more, less or otherwise is reported, difference by difference, with the
 file of the adapter that should be changed: the one that contains its neighbors. Another environment's SDK is read in a
 process of its own, so that two versions can be compared.
@@ -19,32 +19,20 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..engine.declarations import Declared, pinned
 from ..engine.registry import adapter, protocols
 from ..foundation.usage_errors import MissingExtra
-from .surface import Surface, of_schema, of_types, release
+from .surface import of_schema, of_types, release
 
 __all__ = [
-    "Declared",
     "Difference",
     "declared",
     "declared_by_schema",
     "differences",
     "drifted",
     "everything",
-    "pin",
-    "pinned",
     "words",
 ]
-
-FOLDER = Path(__file__).with_name("surfaces")
-
-
-class Declared(NamedTuple):
-    """What an SDK declares of one protocol: `sdk` is its name and version."""
-
-    protocol: str
-    sdk: str
-    nodes: Surface
 
 
 class Difference(NamedTuple):
@@ -118,26 +106,6 @@ def _roots(protocol: str) -> tuple[dict[str, str], dict[str, str]]:
     told = adapter(protocol).declared
     schemas = {name: where for name, where in told.items() if where.endswith(".json")}
     return {name: where for name, where in told.items() if name not in schemas}, schemas
-
-
-# ---- the pinned surface ---------------------------------------------------------------------------------------------
-
-
-def pinned(name: str) -> Declared | None:
-    """What was declared when the adapter last classified everything; None for an adapter that pins nothing."""
-    path = FOLDER / f"{name}.json"
-    if not path.exists():
-        return None
-    told = json.loads(path.read_text("utf-8"))
-    return Declared(name, told["sdk"], told["nodes"])
-
-
-def pin(found: Declared) -> None:
-    """Write the pinned surface: one line a node."""
-    FOLDER.mkdir(exist_ok=True)
-    lines = ",\n".join(f"{json.dumps(node)}: {json.dumps(keys)}" for node, keys in found.nodes.items())
-    text = f'{{"sdk": {json.dumps(found.sdk)}, "nodes": {{\n{lines}\n}}}}\n'
-    (FOLDER / f"{found.protocol}.json").write_text(text, "utf-8")
 
 
 # ---- comparing ------------------------------------------------------------------------------------------------------

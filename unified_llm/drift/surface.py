@@ -15,10 +15,9 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any, Literal, Union, get_args, get_origin
 
-__all__ = ["Surface", "of_schema", "of_types"]
+from ..engine.declarations import Surface
 
-Surface = dict[str, dict[str, list[str]]]
-"""Node to key to types, sorted: `"..."` in quotes is a word, `[]` behind a type a list of it, `{}` a map."""
+__all__ = ["of_schema", "of_types"]
 
 TAGS = ("type", "event_type", "object")
 """Keys that declare what an object is, in the order they are looked at."""

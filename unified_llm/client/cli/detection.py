@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...engine.declarations import pinned
 from ...engine.pairs.reading import Reader
 from ...engine.registry import adapter, split
 from ...foundation.errors import InvalidBody
@@ -69,8 +70,6 @@ def _misread(body: Any, name: str) -> int | None:
 
 def _undeclared(body: Any, protocol: str) -> int:
     """How many fields of a request its own SDK does not declare; readers understand other vendors' words too."""
-    from ...drift.sdk import pinned
-
     known = pinned(protocol)
     fields = known.nodes.get("request") if known is not None else None
     return len(body.keys() - fields.keys()) if fields and isinstance(body, dict) else 0
