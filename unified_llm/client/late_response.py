@@ -7,6 +7,7 @@ else in the first call of a process. Until then the response is its canonical JS
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, PrivateAttr
@@ -21,6 +22,7 @@ Node = dict[str, Any]
 # The slots of pydantic's base class, which pydantic itself reads and writes by attribute.
 _VALUES = vars(BaseModel)["__dict__"]
 _FIELDS_SET = vars(BaseModel)["__pydantic_fields_set__"]
+_LOCK = Lock()
 
 
 class LateResponse(Response):
@@ -53,10 +55,15 @@ class LateResponse(Response):
             _VALUES.__set__(self, values)
 
         def __getattr__(self, name: str) -> Any:
-            if name in type(self).__private_attributes__ or _is_validated(self):
+            if name in type(self).__private_attributes__:
                 return super().__getattr__(name)
-            _validate(self)
-            return getattr(self, name)
+            # Looked up again even if it is validated: another thread may have done that in between.
+            values = self.__dict__
+            return values[name] if name in values else super().__getattr__(name)
+
+        def __delattr__(self, name: str) -> None:
+            _ = self.__dict__
+            super().__delattr__(name)
 
     @property
     def output_text(self) -> str:
@@ -74,9 +81,12 @@ def _is_validated(response: LateResponse) -> bool:
 
 def _validate(response: LateResponse) -> None:
     base: Response = validate("response", response._node)
-    object.__setattr__(response, "__pydantic_extra__", base.__pydantic_extra__)
-    object.__setattr__(response, "__dict__", base.__dict__)
-    object.__setattr__(response, "__pydantic_fields_set__", base.__pydantic_fields_set__)
+    with _LOCK:
+        if _is_validated(response):
+            return  # by another thread, which may have been given its objects
+        object.__setattr__(response, "__pydantic_extra__", base.__pydantic_extra__)
+        object.__setattr__(response, "__dict__", base.__dict__)
+        object.__setattr__(response, "__pydantic_fields_set__", base.__pydantic_fields_set__)
 
 
 def _text_of(node: Node) -> str:
