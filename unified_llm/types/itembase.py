@@ -16,7 +16,7 @@ __all__ = [
 ]
 
 ROLES: Final = ("user", "assistant", "system", "developer")
-"""The roles of messages."""
+"""The roles that a caller may give a message."""
 
 
 class ItemBase(Node):

@@ -75,7 +75,6 @@ __all__ = [
     "Reasoning",
     "UnknownItem",
 ]
-"""The roles that a caller may give a message."""
 
 
 class Message(ItemBase):
