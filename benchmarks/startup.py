@@ -3,7 +3,7 @@
     python benchmarks/startup.py [--rounds N] [--check]
 
 The time on the clock has the budget; the processor time beside it, which other programs of a shared machine disturb
-less, says whether the machine was quiet. Both are medians; bytecode is compiled beforehand, as an installer does.
+less, shows whether the machine was quiet. Both are medians; bytecode is compiled beforehand, as an installer does.
 """
 
 from __future__ import annotations
