@@ -211,6 +211,12 @@ def _encoded(name: str | None, data: str | bytes) -> bytes:
         return encode(None, data)
 
 
+def _unreported(source: str, target: str, options: Mapping[str, Any]) -> ByteStream:
+    """A stream whose report is out of reach: losses are looked for only where `on_loss` asks for more than "ignore"."""
+    trial = "silent" if options.get("on_loss", "ignore") == "ignore" else ""
+    return ByteStream(source, target, trial=trial, **options)
+
+
 @spelled_out(BytesKeywords, convert)
 def translate_sse(
     chunks: Iterable[bytes], *, source: ProtocolName, target: ProtocolName, **options: Unpack[BytesKeywords]
@@ -236,7 +242,7 @@ def translate_sse(
         if rest := passing.close():
             yield rest
         return
-    stream = ByteStream(source, target, **options)
+    stream = _unreported(source, target, options)
     for chunk in chunks:
         yield from stream.feed(chunk)
     yield from stream.close()
@@ -258,7 +264,7 @@ async def atranslate_sse(
     b'data: [DONE]\\n\\n'
     """
     passing = _Unchanged() if source == target and not options else None
-    stream = ByteStream(source, target, **options) if passing is None else None
+    stream = _unreported(source, target, options) if passing is None else None
     try:
         if passing is not None:
             async for chunk in chunks:

@@ -67,6 +67,7 @@ class Pipe:
             here, there, facing or "client", not self.crossing, exchange=exchange, **options
         )
         self.writing.seed = self.reading.seed = exchange.seed if exchange else ""
+        self.reading.frames = self.origin is self.goal
         if self.origin is self.goal:
             self.reading.escapes = False  # done to the whole event
         self.reader: WireReader = self.origin.streams.reader(self.reading)

@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.engine.pairs.reading import Reader
+from unified_llm.foundation.json_paths import at
 from unified_llm.streams.event_fast_path import ReadMore
 from unified_llm.streams.folds import FRAME
 
@@ -108,25 +109,40 @@ class ChatReader:
     # ---- frames ------------------------------------------------------------------------------------------------------
 
     def _synthetic(self, event: Event) -> Event:
-        return {**event, "extra": {self.r.protocol: {"frame": {"synthetic": True}}}}
+        return {**event, "extra": {self.r.protocol: {"frame": {"synthetic": True}}}} if self.r.frames else event
 
     def _whole(self, event: Event, rest: Any = None) -> Event:
         """A frame that means nothing to the others, or nothing yet; `rest` is what of it is not converted later."""
-        data = event["data"]
-        drawer = {"frame": {"data": data, **_beside(event)}}
-        if not rest:
-            return {"type": FRAME, "extra": {self.r.protocol: drawer}}
-        return self.r.made({"type": FRAME, "extra": {self.r.protocol: {**drawer, "rest": rest}}}, data)
-
-    def _framed(self, events: list[Event], frame: Node, rest: Node | None = None) -> list[Event]:
-        """The events of a chunk; `rest` is the part that no later event has."""
-        drawers = events[0].setdefault("extra", {})
-        drawer = drawers.setdefault(self.r.protocol, {})
-        drawer["frame"] = {"count": len(events), **frame}
+        data, found = event["data"], Event(type=FRAME)
+        if self.r.frames:
+            self.r.extra(found)["frame"] = {"data": data, **_beside(event)}
         if rest:
-            drawer["rest"] = rest
-            self.r.made(events[0], self.r.doc)
-        return events
+            self.r.extra(found)["rest"] = rest
+            self.r.made(found, data)
+        return found
+
+    def _framed(self, events: list[Event], event: Event, slots: list[list[Any]], *bare: str) -> None:
+        """Keep the frame of a chunk with its first event: what it consists of but for what goes into the slots.
+
+        The keys of its head that are `bare` are not put there again.
+        """
+        if not self.r.frames:
+            return
+        chunk = copied(event["data"])
+        for _, _, path, *_ in slots:
+            at(chunk, path[:-1]).pop(path[-1], None)
+        frame: Node = {"count": len(events), "chunk": chunk, "slots": slots}
+        if bare:
+            frame["bare"] = [*bare]
+        elif type(chunk) is dict:
+            self._strip_head(chunk, frame)
+        self.r.extra(events[0])["frame"] = {**frame, **_beside(event)}
+
+    def _keep(self, event: Event, rest: Node) -> None:
+        """Keep with the first event of a chunk the part that no later event has."""
+        if rest:
+            self.r.extra(event)["rest"] = rest
+            self.r.made(event, self.r.doc)
 
     # ---- the end -----------------------------------------------------------------------------------------------------
 
@@ -135,7 +151,9 @@ class ChatReader:
             return [self._whole(event)]
         if self.usage is None and not all(choice.ended for choice in self.choices.values()):
             return [self._whole(event)]
-        return self._framed(self._end(), {"chunk": event["data"], "slots": [], **_beside(event)})
+        events = self._end()
+        self._framed(events, event, [])
+        return events
 
     def _end(self) -> list[Event]:
         self.ended = True
@@ -220,7 +238,6 @@ class ChatReader:
             events.append(self._open(data))
         else:
             rest = self._late(data)
-        chunk = copied(data)
         odd: list[Any] = []
         for place, wire in enumerate(choices):
             if type(wire) is not dict or type(wire.get("delta", {})) is not dict:
@@ -232,7 +249,7 @@ class ChatReader:
             choice = self.choices.get(index)
             if choice is None:
                 choice = self.choices[index] = ChoiceReader(index, self.r)
-            choice.feed(wire, ["choices", place], chunk["choices"][place], events, slots)
+            choice.feed(wire, ["choices", place], events, slots)
             if choice.odd:
                 odd += [*[{}] * (place - len(odd)), choice.odd]
         if odd:
@@ -243,11 +260,9 @@ class ChatReader:
         if plain and len(choices) == 1 and not rest and not _beside(event):
             choice = self.choices[events[0].get("choice", 0)]
             self.plain = learn(data, choices[0], events[0], slots[0][2], choice, self.r.protocol)
-        frame: Node = {"chunk": chunk, "slots": slots}
-        self._strip_head(data, chunk, frame)
-        frame.update(_beside(event))
-        self._framed(events, frame, rest)
-        if self.plain is not None:
+        self._framed(events, event, slots)
+        self._keep(events[0], rest)
+        if self.plain is not None and self.r.frames:
             self.plain.share(events[0])
         return events
 
@@ -306,13 +321,13 @@ class ChatReader:
                 rest[key] = value
         return rest
 
-    def _strip_head(self, data: Node, chunk: Node, frame: Node) -> None:
+    def _strip_head(self, chunk: Node, frame: Node) -> None:
         head = self.head or {}
         bare = []
         for key in _HEAD:
-            if key not in data:
+            if key not in chunk:
                 bare.append(key)
-            elif key in head and data[key] == head[key] and type(data[key]) is type(head[key]):
+            elif key in head and chunk[key] == head[key] and type(chunk[key]) is type(head[key]):
                 del chunk[key]
         if bare:
             frame["bare"] = bare
@@ -327,5 +342,6 @@ class ChatReader:
         self.ended = True
         # Values of earlier chunks were sent already.
         left = {key: value for key, value in rest.items() if key not in PADDING and self.first.get(key, ...) != value}
-        frame = {"chunk": copied(data), "slots": [], "bare": list(_HEAD), **_beside(event)}
-        return self._framed(out, frame, left)
+        self._framed(out, event, [], *_HEAD)
+        self._keep(out[0], left)
+        return out

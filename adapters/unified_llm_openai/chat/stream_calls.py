@@ -150,7 +150,7 @@ class Calls:
         self.last_fragments: list[str] = []
         self.legacy: _Call | None = None
 
-    def fragment(self, fragment: Node, left: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> Node:
+    def fragment(self, fragment: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> Node:
         """The events of a fragment; gives back the part that neither they nor the finished call have."""
         call_id = fragment.get("id")
         call_id = call_id if type(call_id) is str and call_id else None
@@ -193,10 +193,8 @@ class Calls:
             self._announce(call, events)
             if inner.get("name") == call.name:
                 slots.append([len(events) - 1, ["item", "name"], [*path, kind, "name"]])
-                del left[kind]["name"]
             if fragment.get("id") == call.id:
                 slots.append([len(events) - 1, ["item", "call_id"], [*path, "id"]])
-                del left["id"]
             if call.waiting:
                 self._arguments(call, "".join(call.arguments), events)
                 call.waiting = False
@@ -213,7 +211,6 @@ class Calls:
         self._arguments(call, text, events)
         if type(value) is str:
             slots.append([len(events) - 1, ["delta"], [*path, kind, value_key]])
-            del left[kind][value_key]
         return odd
 
     def _find(self, index: Any, call_id: str | None, name: str | None) -> _Call | None:
@@ -306,7 +303,7 @@ class Calls:
             self.r.form(item, "id", call.marker)
         return item
 
-    def legacy_call(self, wire: Node, left: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> None:
+    def legacy_call(self, wire: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> None:
         call = self.legacy
         if call is None and not wire.get("name"):
             self.choice.add("function_call", wire)
@@ -323,7 +320,6 @@ class Calls:
             call.sources[("name",)] = self.r.here(*path, "name")
             self._announce(call, events)
             slots.append([len(events) - 1, ["item", "name"], [*path, "name"]])
-            del left["name"]
         for key, value in wire.items():
             if key not in ("name", "arguments"):
                 call.fragments.enter(call.inner, key, value)
@@ -334,4 +330,3 @@ class Calls:
             call.arguments.append(text)
             self._arguments(call, text, events)
             slots.append([len(events) - 1, ["delta"], [*path, "arguments"]])
-            del left["arguments"]

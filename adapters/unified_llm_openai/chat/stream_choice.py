@@ -67,38 +67,36 @@ class ChoiceReader(ReasoningReader):
         self.odd: Node = {}
         self.sources: Sources = {}
 
-    def feed(self, wire: Node, path: Path, left: Node, events: list[Event], slots: list[list[Any]]) -> None:
-        """The events of one choice of a chunk; `left` is the copy that canonical values are taken out of."""
+    def feed(self, wire: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> None:
+        """The events of one choice of a chunk; `slots` are where canonical values stand in that."""
         delta = wire.get("delta", {})
         self.wire, self.path, self.odd = wire, path, {}
         self.sources.setdefault((), self.r.here(*path))
-        d, dpath = left.get("delta", {}), [*path, "delta"]
-        self._reasoning(delta, d, dpath, events, slots)
+        dpath = [*path, "delta"]
+        self._reasoning(delta, dpath, events, slots)
         content = delta.get("content")
         logprobs = wire.get("logprobs")
         if type(content) is str:
             if content and self.scanner is not None and self.scanner.state != "outside":
-                self._tagged(content, d, dpath, events, slots)
+                self._tagged(content, dpath, events, slots)
             elif content:
                 event = self._text("output_text", content, events, "content")
                 slots.append([len(events) - 1, ["delta"], [*dpath, "content"]])
-                del d["content"]
                 if type(logprobs) is dict and type(logprobs.get("content")) is list:
                     event["logprobs"] = logprobs["content"]
                     self._logprobs("content")
             elif self.content is None:
                 self.content = ""
         elif type(content) is list:
-            self._list(content, d["content"], [*dpath, "content"], events, slots)
+            self._list(content, [*dpath, "content"], events, slots)
         if type(delta.get("refusal")) is str and delta["refusal"]:
             event = self._text("refusal", delta["refusal"], events, "refusal")
             slots.append([len(events) - 1, ["delta"], [*dpath, "refusal"]])
-            del d["refusal"]
             if type(logprobs) is dict and type(logprobs.get("refusal")) is list:
                 event["logprobs"] = logprobs["refusal"]
                 self._logprobs("refusal")
         if type(delta.get("audio")) is dict:
-            self._audio(delta["audio"], d["audio"], [*dpath, "audio"], events, slots)
+            self._audio(delta["audio"], [*dpath, "audio"], events, slots)
         if are_pictures(delta.get("images")):
             self._pictures(delta["images"], events)
         elif delta.get("images"):
@@ -110,13 +108,13 @@ class ChoiceReader(ReasoningReader):
             for place, fragment in enumerate(delta["tool_calls"]):
                 if type(fragment) is dict:
                     at = [*dpath, "tool_calls", place]
-                    odd.append(self.calls.fragment(fragment, d["tool_calls"][place], at, events, slots))
+                    odd.append(self.calls.fragment(fragment, at, events, slots))
                 else:
                     odd.append(fragment or {})
             if any(odd):
                 self._say_odd("tool_calls", odd)
         if type(delta.get("function_call")) is dict:
-            self.calls.legacy_call(delta["function_call"], d["function_call"], [*dpath, "function_call"], events, slots)
+            self.calls.legacy_call(delta["function_call"], [*dpath, "function_call"], events, slots)
         self._keep(delta, wire, logprobs)
         if wire.get("finish_reason") and not self.ended:
             self.reason = wire["finish_reason"]
@@ -230,7 +228,7 @@ class ChoiceReader(ReasoningReader):
         events.append(self.event("response.content_part.added", open_.at, content_index=place, part=dict(part)))
         return place
 
-    def _audio(self, audio: Node, left: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> None:
+    def _audio(self, audio: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> None:
         if not any(audio.values()):
             self.add("audio", audio)
             return
@@ -261,7 +259,6 @@ class ChoiceReader(ReasoningReader):
                 part[key] = value
                 continue
             slots.append([len(events) - 1, ["delta"], [*path, key]])
-            del left[key]
 
     def _pictures(self, wires: list[Any], events: list[Event]) -> None:
         open_ = self.open

@@ -64,6 +64,8 @@ class Plain:
         text = self.more.text(event)
         if text is None:
             return None
+        if not self.extra:
+            return {**self.event, "delta": text}
         if not self.padded:
             return {**self.event, "delta": text, "extra": self.extra}
         frame = {"count": 1, "like": self.frame, "obfuscation": event["data"]["obfuscation"]}

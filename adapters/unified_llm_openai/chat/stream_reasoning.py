@@ -36,7 +36,7 @@ class ReasoningReader:
         def _text(self, kind: str, text: str, events: list[Event], *keys: Any) -> Event: ...
         def _begin(self, item: Node, events: list[Event]) -> Open: ...
 
-    def _reasoning(self, delta: Node, d: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> None:
+    def _reasoning(self, delta: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> None:
         fields = [field for field in fields_of(self.r) if type(delta.get(field)) is str and delta[field]]
         details = delta.get("reasoning_details")
         details = self._sealed(details, events) if type(details) is list and details else None
@@ -58,11 +58,9 @@ class ReasoningReader:
             for field in fields:
                 if delta[field] == text:
                     slots.append([number, ["delta"], [*path, field]])
-                    del d[field]
             if details is not None and texts == [text]:
                 key = "text" if "text" in details[0] else "summary"
                 slots.append([number, ["delta"], [*path, "reasoning_details", 0, key]])
-                del d["reasoning_details"][0][key]
         elif self.open is None or self.open.item["type"] != "reasoning":
             last = next((item for item in reversed(self.items) if item), None)
             if last is not None and last.get("type") != "reasoning":
@@ -86,7 +84,7 @@ class ReasoningReader:
                     here = self.r.here(*path, "reasoning_details", place, *keys)
                     open_.sources[("reasoning_details", *here)] = here
 
-    def _tagged(self, piece: str, d: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> None:
+    def _tagged(self, piece: str, path: Path, events: list[Event], slots: list[list[Any]]) -> None:
         """Content that may hold the tags around reasoning."""
         told = self.scanner.feed(piece) if self.scanner is not None else []
         for each in told:
@@ -97,8 +95,6 @@ class ReasoningReader:
                 continue
             self._text("reasoning_text" if each.kind == "reasoning" else "output_text", each.text, events, "content")
             slots.append([len(events) - 1, ["delta"], [*path, "content"], each.before, each.skip, each.after])
-        if any(each.kind != "opening" for each in told):
-            del d["content"]
 
     def _untold(self, events: list[Event]) -> None:
         """What waited for the rest of a tag that never came."""
@@ -141,7 +137,7 @@ class ReasoningReader:
                     item.update({**sealed, **({"extra": extra} if extra else {})})
                     break
 
-    def _list(self, content: list[Any], left: Any, path: Path, events: list[Event], slots: list[list[Any]]) -> None:
+    def _list(self, content: list[Any], path: Path, events: list[Event], slots: list[list[Any]]) -> None:
         """Content as a list of chunks: thinking chunks and text."""
         odd = [_odd_chunk(chunk) for chunk in content]
         if any(odd):
@@ -151,13 +147,11 @@ class ReasoningReader:
             if kind == "text" and type(chunk.get("text")) is str and chunk["text"]:
                 self._text("output_text", chunk["text"], events, "content", place, "text")
                 slots.append([len(events) - 1, ["delta"], [*path, place, "text"]])
-                del left[place]["text"]
             elif kind == THINKING and type(chunk.get(THINKING)) is list:
                 for inner, piece in enumerate(chunk[THINKING]):
                     if type(piece) is dict and type(piece.get("text")) is str and piece["text"]:
                         self._text("reasoning_text", piece["text"], events, "content", place, THINKING, inner, "text")
                         slots.append([len(events) - 1, ["delta"], [*path, place, THINKING, inner, "text"]])
-                        del left[place][THINKING][inner]["text"]
                         if self.open is not None and THINKING not in self.open.fields:
                             self.open.fields.append(THINKING)
 

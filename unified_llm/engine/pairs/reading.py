@@ -39,6 +39,7 @@ class Reader:
         "docs",
         "escapes",
         "facing",
+        "frames",
         "gathered",
         "http",
         "laid",
@@ -122,6 +123,8 @@ class Reader:
         # reported, in order, the last event of which a path was needed (`here`), the events that losses may have to
         # be found in, and the wire nodes that were put together from several events, with where their pieces came from.
         self.number: int | None = None
+        # Whether wire frames are kept with its events: only a writer of its own protocol sends them again.
+        self.frames: bool = True
         self.since: int = 0
         self.placed: list[tuple[Node, tuple[Any, ...]]] = []
         self.cited: int | None = None
