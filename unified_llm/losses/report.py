@@ -150,18 +150,28 @@ class StreamLosses:
 
     def add(self, found: Iterable[Loss]) -> Losses:
         """Take these; gives back those that are new."""
-        new = []
+        new, entries = [], self._entries
         for loss in found:
-            if loss in self._entries:
+            if loss in entries:
                 continue
-            kind = (loss.path.partition("/")[2].partition("/")[2], *loss[1:])
-            count = self._counts[kind] = self._counts.get(kind, 0) + 1
-            if count <= ALIKE:
-                self._entries[loss] = None
-            else:
-                self._others.setdefault(kind, loss)
             new.append(loss)
+            if len(entries) < ALIKE:
+                entries[loss] = None  # so few are counted when there are more
+            else:
+                self._count(loss)
         return Losses(new)
+
+    def _count(self, loss: Loss) -> None:
+        counts = self._counts
+        if not counts:
+            for known in map(_kind, self._entries):
+                counts[known] = counts.get(known, 0) + 1
+        kind = _kind(loss)
+        counts[kind] = counts.get(kind, 0) + 1
+        if counts[kind] <= ALIKE:
+            self._entries[loss] = None
+        else:
+            self._others.setdefault(kind, loss)
 
     def defer(self, find: Callable[[], Iterable[Loss]]) -> None:
         """Take those that `find` returns, when the report is read."""
@@ -180,6 +190,11 @@ class StreamLosses:
             said = f"; and in {behind} later events" if behind else ""
             together.append(loss._replace(detail=(loss.detail + said).removeprefix("; ")))
         return Losses([*self._entries, *together])
+
+
+def _kind(loss: Loss) -> tuple[str, ...]:
+    """What losses have in common that differ in nothing but the number of their event."""
+    return (loss.path.partition("/")[2].partition("/")[2], *loss[1:])
 
 
 def with_reasons(losses: Iterable[Loss], source: str, target: str, kind: str) -> Losses:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..engine.pairs.writing import Writer
     from ..losses import Loss
 
-__all__ = ["BrokenOff", "new_losses"]
+__all__ = ["LIFECYCLE", "BrokenOff", "new_losses"]
 
 Node = dict[str, Any]
 Entry = tuple[Node, tuple[Any, ...], str, str, "str | None"]
@@ -31,7 +31,7 @@ DETAIL = "the stream ended in an error before it was sent"
 # Facts of an answer that the presence of its frames implies.
 _IMPLIED = frozenset(("type", "object", "status", "output", "choices", "extra", "error", "finish"))
 _SLOTS = ("rest", "turn")  # of what a reader kept, those that hold values
-_LIFECYCLE = frozenset(("response.created", "response.in_progress", "response.queued"))
+LIFECYCLE = frozenset(("response.created", "response.in_progress", "response.queued"))
 
 
 class BrokenOff:
@@ -48,7 +48,7 @@ class BrokenOff:
 
     def feed(self, event: Node) -> None:
         """Take a canonical event."""
-        if event["type"] in _LIFECYCLE and not self.first:
+        if event["type"] in LIFECYCLE and not self.first:
             self.first = event["response"]
 
     def entries(self, opened: bool) -> list[Entry]:

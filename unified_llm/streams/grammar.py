@@ -101,6 +101,9 @@ _NEEDS: dict[str, str] = {
     ANNOTATION: "annotation",
 }
 _INDICES = ("choice", "output_index", "content_index", "summary_index", "annotation_index")
+_IS_INDEX = frozenset(_INDICES)
+_DELTAS = frozenset(f"{stem}.delta" for stem in BUILDS)
+_IN_ITEM = frozenset(("added", "inside", "done"))
 
 
 class Grammar:
@@ -141,22 +144,26 @@ class Grammar:
         self.state = state
         if class_ == "end":
             self.usage = event["response"].get("usage")
-        if class_ in ("added", "inside", "done"):
+        if class_ in _IN_ITEM:
             place = place_of(event)
-            item = ITEM.get((self.items.get(place, "absent"), class_))
+            was = self.items.get(place, "absent")
+            item = ITEM.get((was, class_))
             if item is None:
-                was = self.items.get(place, "absent")
                 raise self._error(f"event {kind} is not allowed while item {place[1]} of choice {place[0]} is {was}")
             self.items[place] = item
-        self._same = (kind, _address(event)) if class_ == "inside" else None
+        self._same = (kind, _address(event)) if kind in _DELTAS else None
 
     def _check(self, kind: str, event: Event) -> None:
         needed = _NEEDS.get(kind)
         if needed is not None and type(event.get(needed)) is not dict:
             raise self._error(f"{kind} has no object as its {needed}")
-        delta = event.get("delta")
-        if kind.endswith(".delta") and type(delta) is not str:
-            raise self._error(f"{kind}: delta should be a string, not {str(delta)[:50]!r}")
+        if kind in _DELTAS and type(event.get("delta")) is not str:
+            raise self._error(f"{kind}: delta should be a string, not {str(event.get('delta'))[:50]!r}")
+        for key, index in event.items():
+            if key in _IS_INDEX and index is not None and (type(index) is not int or index < 0):
+                self._check_indices(kind, event)
+
+    def _check_indices(self, kind: str, event: Event) -> None:
         for key in _INDICES:
             index = event.get(key)
             if index is not None and (type(index) is not int or index < 0):

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from ..foundation.json_paths import Keys, at, follow, ids_below, paths_below, pointer
+from ..foundation.json_paths import Keys, at, follow, ids_below, once, paths_below, pointer
 from ..losses import Loss
 from ..losses.capability_names import loss_of_added
 from ..losses.locator import Finder
@@ -66,10 +66,11 @@ class Trail:
         # The leaves with a place: the keys by node; each leaf with its place, by the last key of that; the leaves by
         # the object that has the value and its key there, or by wire node and place where that was put together.
         self.places_of: dict[int, dict[Keys, None]] = {}
-        self.ends: dict[Keys, dict[Keys, Keys]] = {}
-        self.by_place: dict[Keys, dict[Keys, None]] = {}
+        self._ends: dict[Keys, dict[Keys, Keys]] = {}
+        self._by_place: dict[Keys, dict[Keys, None]] = {}
         self._indexed: dict[Keys, Keys] = {}  # the place of each leaf when it was last looked at
         self._untraced: dict[int, list[Keys]] = {}  # leaves whose node has no wire node yet
+        self._unindexed: list[Keys] = []  # leaves of which no loss asked yet
         self._paths: dict[int, Keys] = {}
         self._known: set[int] = set()
         self._unwalked: list[int] = []
@@ -177,13 +178,30 @@ class Trail:
                 return name, wire, CAPABILITY.get(kind, {}) if type(kind) is str else {}
         return None
 
+    @property
+    def ends(self) -> dict[Keys, dict[Keys, Keys]]:
+        if self._unindexed:
+            self._index()
+        return self._ends
+
+    @property
+    def by_place(self) -> dict[Keys, dict[Keys, None]]:
+        if self._unindexed:
+            self._index()
+        return self._by_place
+
     def _catch_up(self) -> None:
         reader = self.reader
         traced = reader.traced()[self._noted :]
+        wires, nodes, made_of = self.wires, self.nodes, self.made_of
         for node, wire in traced:
-            self.wires[id(node)] = wire
-            self.nodes[id(node)] = node
-            self.made_of.setdefault(id(wire), []).append(id(node))
+            known = id(node)
+            wires[known] = wire
+            nodes[known] = node
+            if id(wire) in made_of:
+                made_of[id(wire)].append(known)
+            else:
+                made_of[id(wire)] = [known]
         for node, wire in reader.turns[self._turned :]:
             self.turns[id(node)] = wire
         self._noted, self._turned = len(reader.traced()), len(reader.turns)
@@ -192,33 +210,40 @@ class Trail:
             new = list(takewhile(lambda number: number not in self._known, reversed(reader.docs)))
             self._unwalked += sorted(new)
             self._known.update(new)
-        for node, _ in traced:
-            for leaf in self._untraced.pop(id(node), ()):
-                self._index(leaf)
+        if self._untraced:
+            for node, _ in traced:
+                self._unindexed += self._untraced.pop(id(node), ())
         for node, keys in reader.placed[self._placed :]:
-            leaf = (id(node), *keys)
-            self.places_of.setdefault(id(node), {})[keys] = None
-            if id(node) in self.nodes:
-                self._index(leaf)
+            known = id(node)
+            if known in self.places_of:
+                self.places_of[known][keys] = None
             else:
-                self._untraced.setdefault(id(node), []).append(leaf)
+                self.places_of[known] = {keys: None}
+            if known in nodes:
+                self._unindexed.append((known, *keys))
+            else:
+                self._untraced.setdefault(known, []).append((known, *keys))
         self._placed = len(reader.placed)
 
-    def _index(self, leaf: Keys) -> None:
-        place, known = self.reader.places[leaf], self._indexed.get(leaf)
-        if known == place:
-            return
-        if known is not None:
-            self.ends[known[-1:]].pop(leaf, None)
-        self._indexed[leaf] = place
-        self.ends.setdefault(place[-1:], {})[leaf] = place
-        wire = self.wires.get(leaf[0])
-        if place[:1] == (...,):
-            spot = self.spots(place[1:])[0]
-        else:
-            holder = None if id(wire) in self.reader.gathered else at(wire, place[:-1])
-            spot = (id(wire), place) if holder is None else (id(holder), *place[-1:])
-        self.by_place.setdefault(spot, {})[leaf] = None
+    def _index(self) -> None:
+        """Know the leaves with a place by where they came from."""
+        indexed, ends, by_place, places = self._indexed, self._ends, self._by_place, self.reader.places
+        for leaf in self._unindexed:
+            place, known = places[leaf], indexed.get(leaf)
+            if known == place:
+                continue
+            if known is not None:
+                ends[known[-1:]].pop(leaf, None)
+            indexed[leaf] = place
+            ends.setdefault(place[-1:], {})[leaf] = place
+            wire = self.wires.get(leaf[0])
+            if place[:1] == (...,):
+                spot = self.spots(place[1:])[0]
+            else:
+                holder = None if id(wire) in self.reader.gathered else at(wire, place[:-1])
+                spot = (id(wire), place) if holder is None else (id(holder), *place[-1:])
+            by_place.setdefault(spot, {})[leaf] = None
+        self._unindexed.clear()
 
     def capability(self, data: Any, keys: Keys) -> str:
         """The capability of a value in the data of an event, as far as it became a canonical node."""
@@ -259,11 +284,15 @@ class _StreamFinder(Finder):
         super().__init__(events, target, trail.writer, trail.reader, trail.source, trail.goal, "response", ())
         self.trail, self.sent = trail, sent
         self.wires, self._read, self.turns = trail.wires, trail.nodes, trail.turns
-        self._made_of, self._places_of, self._ends = trail.made_of, trail.places_of, trail.ends
+        self._made_of, self._places_of = trail.made_of, trail.places_of
         self.now: Keys = (trail.reader.number, "data")
         # By wire node that was put together: the places of the pieces below each place; and the losses so expanded.
         self._below: dict[int, dict[str, list[str]]] = {}
         self._expanded: set[Loss] = set()
+
+    @once
+    def _ends(self) -> dict[Keys, dict[Keys, Keys]]:
+        return self.trail.ends
 
     def loss(self, node: Node, keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
         out = super().loss(node, keys, fate, detail, capability)

@@ -7,9 +7,9 @@ string}`.
 
 from __future__ import annotations
 
-from collections import ChainMap, deque
-from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, Protocol
 
 from ..engine.adapter import Adapter, WireReader, WireWriter
 from ..engine.malformed import FAULTS, refuse_conversion, refuse_end
@@ -25,7 +25,7 @@ from ..passes.convert import Facing
 from ..passes.pipeline import ends
 from ..provenance.opaque import escaped_all, looks_sealed
 from ..provenance.transfer import LeavingWriter
-from .broken_off import BrokenOff, new_losses
+from .broken_off import LIFECYCLE, BrokenOff, new_losses
 from .event_fast_path import NOTHING_MORE, ReadMore, ShortWay, WriteMore, short_way
 from .folds import ADDRESS, ALONE, PASSING, Grammar, framed
 from .locator import Trail
@@ -34,6 +34,28 @@ from .unsent import HeldFrames, replayed
 __all__ = ["Pipe"]
 
 Event = dict[str, Any]
+
+# What is noted of an answer under way, and what ends it before it is whole.
+FOLLOWED = LIFECYCLE | {"error", "response.failed"}
+
+
+class Frames(Protocol):
+    """The data of wire events by their numbers, as far as they are known."""
+
+    def get(self, number: int, /) -> Any: ...
+
+
+class _Frames(NamedTuple):
+    """Those that are kept for the notes on them, and the last ones."""
+
+    docs: dict[int, Any]
+    recent: deque[tuple[int, Any]]
+
+    def get(self, number: int, /) -> Any:
+        """The data of an event, None where they are not known any longer."""
+        if number in self.docs:
+            return self.docs[number]
+        return next((doc for known, doc in reversed(self.recent) if known == number), None)
 
 
 class Pipe:
@@ -123,7 +145,8 @@ class Pipe:
 
     def _feeder(self) -> Callable[[Event], list[Event]]:
         """The long way of an event, with everything it needs at hand."""
-        reading, traced, notes, writing = self.reading, self.reading.traced, self.reading.notes, self.writing
+        reading, notes, writing = self.reading, self.reading.notes, self.writing
+        trace, runs, owed = reading.trace, reading.runs, reading.owed
         reader, check, writer = self.reader, self.grammar.feed, self.writer
         read, write = reader.feed, writer.feed
         read_more = getattr(reader, "read_more", None)
@@ -145,17 +168,21 @@ class Pipe:
                 recent.append((reading.number, reading.doc))
                 reading.since = mark = noted
                 events = read(event)
-                if len(traced()) != noted:
+                if runs or owed:
+                    reading.traced()
+                if len(trace) != noted:
                     # What is kept of a frame is kept with a note, otherwise its place would be unknown.
-                    noted = len(traced())
+                    noted = len(trace)
                     self._tell(events)
-                out = []
+                out, follows = [], False
                 for canonical in events:
                     check(canonical)
                     out += write(canonical)
+                    if canonical["type"] in FOLLOWED:
+                        follows = not own
                 if unsent is not None:
                     unsent.feed(reading.number, event, events)
-                if not own and events:
+                if follows:
                     self._follow(events, out)
                 if events and write_more is not None:
                     # Nearly all of a stream is more of what the last event brought (see `WritesMore`).
@@ -168,7 +195,7 @@ class Pipe:
                     self._report(events, out)
                 if noted != mark:
                     self.trail.forget(events, mark)
-                    noted = len(traced())
+                    noted = len(trace)
                 self.sent += len(out)
                 return out
             except FAULTS as error:
@@ -224,13 +251,14 @@ class Pipe:
     def _follow(self, events: list[Event], out: list[Event]) -> None:
         """Note the values of the answer, and report those that no frame has, where an error ends the stream."""
         for event in events:
-            if "response" in event:
-                self.broken.feed(event)
-            elif event["type"] == "error":
+            kind = event["type"]
+            if kind == "error":
                 self._report(events, out)
                 self.writing.raw += self.broken.entries(self.sent > 0 or len(out) > 1)
                 self._report(events, out, new=True)
-            if event["type"] in ("error", "response.failed"):
+            elif kind in FOLLOWED:
+                self.broken.feed(event)
+            if kind == "error" or kind == "response.failed":
                 self._report(events, out)
                 self._report_unsent()
 
@@ -276,10 +304,14 @@ class Pipe:
         found = self.trail.report(events, [event["data"] for event in out], self.sent)
         if new:
             found = new_losses(found, [*self.losses.report()])
-        here = self.weighing._replace(answer=next((x["response"] for x in events if "response" in x), None))
-        self._enforce(self._told(found, here, ChainMap(self.reading.docs, dict(self.recent))), new)
+        if not found:
+            return
+        here = self.weighing
+        if here.exchange is not None:
+            here = here._replace(answer=next((x["response"] for x in events if "response" in x), None))
+        self._enforce(self._told(found, here, _Frames(self.reading.docs, self.recent)), new)
 
-    def _told(self, found: list[Loss], here: Weighing, docs: Mapping[int, Any]) -> Losses:
+    def _told(self, found: list[Loss], here: Weighing, docs: Frames) -> Losses:
         return with_reasons(significant(found, here, docs, stream=True), here.source, here.target, here.kind)
 
     def _enforce(self, told: Losses, unsent: bool) -> None:
