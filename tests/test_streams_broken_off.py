@@ -240,8 +240,8 @@ def test_values_of_frames_alike_are_reported_where_they_are() -> None:
         held.feed(number, frame, ())
     trail: Any = SimpleNamespace(capability=lambda data, keys: "native.field")
 
-    def replay(events: list[Node], reports: bool) -> Any:
-        return ([{"data": {"first": each["data"]["said"][0]}} for each in events],)
+    def replay(events: list[Node]) -> Any:
+        yield [{"data": {"first": each["data"]["said"][0]}} for each in events], []
 
     found = held.losses(replay, Losses(), {}, trail)
     paths = {loss.path for loss in found}

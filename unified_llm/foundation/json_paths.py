@@ -206,11 +206,13 @@ class Search:
     searches of a large node take no longer than a walk.
     """
 
-    __slots__ = ("_indexes", "_seen")
+    __slots__ = ("_indexes", "_objects", "_seen")
 
     def __init__(self) -> None:
         self._seen: dict[int, Any] = {}
         self._indexes: dict[int, _Index] = {}
+        # By the node that was searched, where each object and list below it stands.
+        self._objects: dict[int, tuple[Any, dict[int, _Place]]] = {}
 
     def value(self, node: Any, value: Any, name: Any = None) -> Keys:
         """The path of `value` in `node`: the very object, else the only equal one, or the only one of this name."""
@@ -219,8 +221,18 @@ class Search:
 
     def object(self, node: Any, value: Any) -> Keys:
         """The path of this very object in `node`, () when it is not there."""
-        index = self._index(node)
-        return _find_object(node, value) if index is None else _keys(index.first.get(id(value)))
+        if type(node) is dict and type(value) is dict:
+            for key, below in node.items():
+                if below is value:  # as most are
+                    return (key,)
+        found = self._objects.get(id(node))
+        if found is None:
+            places: dict[int, _Place] = {}
+            for place, below in _below(node):
+                if type(below) is dict or type(below) is list:
+                    places.setdefault(id(below), place)
+            found = self._objects[id(node)] = node, places
+        return _keys(found[1].get(id(value)))
 
     def _index(self, node: Any) -> _Index | None:
         index = self._indexes.get(id(node))
@@ -241,18 +253,6 @@ def _find(node: Any, value: Any, name: Any = None) -> Keys:
     if len(equal) > 1 and type(name) is str:
         equal = [place for place in equal if place[1] == name]
     return _keys(equal[0]) if len(equal) == 1 else ()
-
-
-def _find_object(node: Any, value: Any) -> Keys:
-    stack: list[tuple[Any, _Place | None]] = [(node, None)] if type(node) is dict or type(node) is list else []
-    while stack:
-        here, around = stack.pop()
-        for key, below in here.items() if type(here) is dict else enumerate(here):
-            if below is value:
-                return _keys((around, key))
-            if type(below) is dict or type(below) is list:
-                stack.append((below, (around, key)))
-    return ()
 
 
 _Place = tuple[Any, Any]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import islice
 from typing import overload
 
 from ..foundation.capabilities import is_known, near
@@ -172,6 +173,10 @@ class StreamLosses:
             self._entries[loss] = None
         else:
             self._others.setdefault(kind, loss)
+
+    def since(self, count: int) -> list[Loss]:
+        """Those that are kept one by one, behind the first `count`."""
+        return list(islice(self._entries, count, None)) if len(self._entries) > count else []
 
     def defer(self, find: Callable[[], Iterable[Loss]]) -> None:
         """Take those that `find` returns, when the report is read."""

@@ -268,6 +268,11 @@ class Trail:
             place = _within(doc, wire, 2)
             if place:
                 return (self.reader.number, "data", *place)
+            for number in reversed(self._unwalked):
+                place = _within(self.reader.docs.get(number), wire, 3)
+                if place:
+                    paths[id(wire)] = (number, "data", *place)
+                    break
         while id(wire) not in paths and self._unwalked:
             number = self._unwalked.pop()
             if number not in self.reader.docs:
@@ -309,10 +314,13 @@ class _StreamFinder(Finder):
     def _pieces(self, wire: Any, whole: str) -> list[str]:
         """Where the further pieces came from of what was put together and stands at a place."""
         assert self.reader is not None
+        sources = self.reader.gathered[id(wire)][1]
+        if not any(len(keys) > 1 for keys in sources) and pointer(sources.get((), ())) != whole:
+            return []
         if id(wire) not in self._below:
             below: dict[Keys, list[str]] = {}
             first: dict[str, Keys] = {}
-            for keys, path in self.reader.gathered[id(wire)][1].items():
+            for keys, path in sources.items():
                 place = pointer(path)
                 first.setdefault(place, keys)
                 for depth in range(len(keys)):
@@ -372,6 +380,15 @@ class _StreamFinder(Finder):
                 return (key, *follow(wire[key], keys[1:]))
         return found
 
+    def _parent(self, node: Any) -> tuple[Any, Any] | None:
+        if self.parents is None:
+            # Mostly it hangs on the response.
+            responses = {id(event["response"]): event["response"] for event in self.root if "response" in event}
+            found = [(each, key) for each in responses.values() for key, value in each.items() if value is node]
+            if len(found) == 1:
+                return found[0]
+        return super()._parent(node)
+
     def _named(self, node: Node) -> str:
         for event in self.root:
             for key, value in event.items():
@@ -389,8 +406,10 @@ class _StreamFinder(Finder):
         return super()._named(node)
 
 
-def _within(holder: Node, node: Any, depth: int) -> Keys:
+def _within(holder: Any, node: Any, depth: int) -> Keys:
     """Where a node stands in an object, that deep, and in no list."""
+    if type(holder) is not dict:
+        return ()
     for key, value in holder.items():
         if value is node:
             return (key,)

@@ -8,7 +8,7 @@ string}`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple, Protocol
 
 from ..engine.adapter import Adapter, WireReader, WireWriter
@@ -75,7 +75,7 @@ class Pipe:
         on_loss: Levels = "ignore",
         facing: Facing | None = None,
         exchange: Exchange | None = None,
-        trial: Literal["silent", "reporting", ""] = "",  # of what a stream that broke off left unsent
+        trial: Literal["silent", "reporting", ""] = "",  # without a report, or without what a broken stream left unsent
         **options: Any,
     ) -> None:
         check_levels(on_loss)
@@ -277,10 +277,9 @@ class Pipe:
         else:
             self._enforce(find(), unsent=True)
 
-    def _replay(self, events: list[Event], reports: bool) -> Any:
-        """What becomes of frames and, with `reports`, what is reported; nothing of it is kept."""
-        trial: Any = "reporting" if reports else "silent"
-        return replayed(Pipe(self.weighing.source, self.weighing.target, trial=trial, **self.options), events)
+    def _replay(self, events: list[Event]) -> Iterator[tuple[list[Any], list[Loss]]]:
+        """What becomes of frames, and what is reported; nothing of it is kept."""
+        return replayed(Pipe(self.weighing.source, self.weighing.target, trial="reporting", **self.options), events)
 
     def _tell_event(self, event: Event) -> None:
         if "extra" in event:
