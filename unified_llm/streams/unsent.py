@@ -45,6 +45,8 @@ _EFFORT = 60_000
 _INDEX = (ADDRESS - {"obfuscation", "extra"}) | {"index"}
 # Of so many characters, a text that is found in what was sent was sent.
 _TELLING = 8
+# Groups of so many neighbors are not halved but divided at once.
+_FEW = 8
 
 
 class _Frame(NamedTuple):
@@ -172,6 +174,7 @@ class _Trial:
         self.texts = ["".join(pieces) for pieces in texts.values()]
         self.effort = 0
         self.judged: dict[Any, bool] = {}
+        self.differing: set[frozenset[Any]] = set()
 
     def unsent(self, index: int, named: _Named, above: Keys) -> list[Keys]:
         """The smallest list of paths in the frame at `index` below which nothing was sent."""
@@ -187,8 +190,10 @@ class _Trial:
                 continue
             if self._makes_no_difference(index, group):
                 found += [left for keys in group for left in self._left_of(data, keys)]
-            elif len(group) > 1:
+            elif len(group) > _FEW:
                 groups += [group[len(group) // 2 :], group[: len(group) // 2]]
+            elif len(group) > 1:
+                groups += [[keys] for keys in reversed(group)]  # mostly all but one of them were sent
             else:
                 groups.append(_below(data, group[0]))
         return found
@@ -211,19 +216,23 @@ class _Trial:
     def _makes_no_difference(self, index: int, group: list[Keys]) -> bool:
         data = self.events[index]["data"]
         # A stream repeats values; one is altered in all its places, so one verdict is that of all places.
-        said = {_said(inner, value) for keys in group for inner, value in _leaves(_at(data, keys), keys)}
+        said = frozenset(_said(inner, value) for keys in group for inner, value in _leaves(_at(data, keys), keys))
         known = [self.judged.get(each) for each in said]
         if False in known or None not in known:
             return False not in known
+        if said in self.differing:
+            return False  # an object, and now all that is in it
         if self.effort > _EFFORT:
             return True
         self.effort += self.size
         same = self._is_same(said)
         if same or len(said) == 1:
             self.judged.update(dict.fromkeys(said, same))
+        else:
+            self.differing.add(said)
         return same
 
-    def _is_same(self, said: set[Any]) -> bool:
+    def _is_same(self, said: Iterable[Any]) -> bool:
         """Whether the target's frames are the same with these values altered."""
         changes: dict[int, list[Keys]] = {}
         for each in said:
