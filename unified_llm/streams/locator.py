@@ -9,6 +9,8 @@ each event once.
 
 from __future__ import annotations
 
+import sys
+from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
@@ -72,6 +74,9 @@ class Trail:
         self._untraced: dict[int, list[Keys]] = {}  # leaves whose node has no wire node yet
         self._unindexed: list[Keys] = []  # leaves of which no loss asked yet
         self._paths: dict[int, Keys] = {}
+        # The numbers of the events that wire nodes were read from, and where the notes on each event end.
+        self._numbers: dict[int, int | None] = {}
+        self._notes: deque[tuple[int, int]] = deque()
         self._known: set[int] = set()
         self._unwalked: list[int] = []
         self._noted = self._turned = self._placed = self._told = 0
@@ -97,7 +102,13 @@ class Trail:
         self.reader.notes.clear()
         return list(dict.fromkeys(found))
 
-    def forget(self, events: list[Node], mark: int) -> None:
+    def done(self, events: list[Node], mark: int) -> None:
+        """The event is read: of the notes from `mark` on keep what later losses may be traced to."""
+        self._forget(events, mark)
+        if len(self.reader.trace) != mark:
+            self._notes.append((len(self.reader.trace), self.reader.number or 0))
+
+    def _forget(self, events: list[Node], mark: int) -> None:
         """Drop the notes from `mark` on that are of the events themselves, which are done with, and not of what is in
         them; and the wire event, if there are no others and no path leads into it."""
         reader, own = self.reader, {id(event) for event in events}
@@ -110,6 +121,7 @@ class Trail:
             self.nodes.pop(id(node), None)
             if wire is not None and id(wire) in self.made_of:
                 self.made_of[id(wire)].remove(id(node))
+            self._numbers.pop(id(wire), None)
         left = [pair for pair in trace[mark:] if id(pair[0]) not in own]
         trace[mark:] = left
         self._noted, self._told = (min(known, len(trace)) for known in (self._noted, self._told))
@@ -193,11 +205,15 @@ class Trail:
     def _catch_up(self) -> None:
         reader = self.reader
         traced = reader.traced()[self._noted :]
-        wires, nodes, made_of = self.wires, self.nodes, self.made_of
-        for node, wire in traced:
+        wires, nodes, made_of, numbers, notes = self.wires, self.nodes, self.made_of, self._numbers, self._notes
+        number, end = notes.popleft() if notes else (reader.number, sys.maxsize)
+        for place, (node, wire) in enumerate(traced, self._noted):
+            while place >= end:
+                number, end = notes.popleft() if notes else (reader.number, sys.maxsize)
             known = id(node)
             wires[known] = wire
             nodes[known] = node
+            numbers[id(wire)] = number
             if id(wire) in made_of:
                 made_of[id(wire)].append(known)
             else:
@@ -268,11 +284,10 @@ class Trail:
             place = _within(doc, wire, 2)
             if place:
                 return (self.reader.number, "data", *place)
-            for number in reversed(self._unwalked):
-                place = _within(self.reader.docs.get(number), wire, 3)
-                if place:
-                    paths[id(wire)] = (number, "data", *place)
-                    break
+            number = self._numbers.get(id(wire))
+            place = _within(self.reader.docs.get(number), wire, 3) if number is not None else ()  # type: ignore[arg-type]
+            if place:
+                return (number, "data", *place)
         while id(wire) not in paths and self._unwalked:
             number = self._unwalked.pop()
             if number not in self.reader.docs:
@@ -291,6 +306,7 @@ class _StreamFinder(Finder):
         self.wires, self._read, self.turns = trail.wires, trail.nodes, trail.turns
         self._made_of, self._places_of = trail.made_of, trail.places_of
         self.now: Keys = (trail.reader.number, "data")
+        self._places: dict[int, Keys] = {}  # where wire nodes stand
         # By wire node that was put together: the places of the pieces below each place; and the losses so expanded.
         self._below: dict[int, dict[str, list[str]]] = {}
         self._expanded: set[Loss] = set()
@@ -342,8 +358,10 @@ class _StreamFinder(Finder):
     def _join(self, wire: Any, keys: Keys) -> Keys:
         gathered = self.reader.gathered.get(id(wire)) if self.reader is not None else None
         if gathered is None:
-            found = self.trail.path(wire)
-            return self.now if found is None else found + keys
+            found = self._places.get(id(wire))
+            if found is None:
+                found = self._places[id(wire)] = self.trail.path(wire) or self.now
+            return self.now if found is self.now else found + keys
         # What was put together stands in no event.
         sources = gathered[1]
         for depth in range(len(keys), -1, -1):

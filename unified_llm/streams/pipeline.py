@@ -194,7 +194,7 @@ class Pipe:
                 if notes or writing.noted:
                     self._report(events, out)
                 if noted != mark:
-                    self.trail.forget(events, mark)
+                    self.trail.done(events, mark)
                     noted = len(trace)
                 self.sent += len(out)
                 return out
