@@ -140,7 +140,15 @@ class Grammar:
         state = RESPONSE.get((self.state, class_))
         if state is None:
             raise self._error(f"event {kind} is not allowed while the response is {self.state}")
-        self._check(kind, event)
+        needed = _NEEDS.get(kind)
+        if needed is not None and type(event.get(needed)) is not dict:
+            raise self._error(f"{kind} has no object as its {needed}")
+        is_delta = kind in _DELTAS
+        if is_delta and type(event.get("delta")) is not str:
+            raise self._error(f"{kind}: delta should be a string, not {str(event.get('delta'))[:50]!r}")
+        for key, index in event.items():
+            if key in _IS_INDEX and index is not None and (type(index) is not int or index < 0):
+                self._check_indices(kind, event)
         self.state = state
         if class_ == "end":
             self.usage = event["response"].get("usage")
@@ -151,17 +159,7 @@ class Grammar:
             if item is None:
                 raise self._error(f"event {kind} is not allowed while item {place[1]} of choice {place[0]} is {was}")
             self.items[place] = item
-        self._same = (kind, _address(event)) if kind in _DELTAS else None
-
-    def _check(self, kind: str, event: Event) -> None:
-        needed = _NEEDS.get(kind)
-        if needed is not None and type(event.get(needed)) is not dict:
-            raise self._error(f"{kind} has no object as its {needed}")
-        if kind in _DELTAS and type(event.get("delta")) is not str:
-            raise self._error(f"{kind}: delta should be a string, not {str(event.get('delta'))[:50]!r}")
-        for key, index in event.items():
-            if key in _IS_INDEX and index is not None and (type(index) is not int or index < 0):
-                self._check_indices(kind, event)
+        self._same = (kind, _address(event)) if is_delta else None
 
     def _check_indices(self, kind: str, event: Event) -> None:
         for key in _INDICES:

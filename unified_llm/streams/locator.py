@@ -331,7 +331,7 @@ class _StreamFinder(Finder):
         """Where the further pieces came from of what was put together and stands at a place."""
         assert self.reader is not None
         sources = self.reader.gathered[id(wire)][1]
-        if not any(len(keys) > 1 for keys in sources) and pointer(sources.get((), ())) != whole:
+        if max(map(len, sources), default=0) < 2 and pointer(sources.get((), ())) != whole:
             return []
         if id(wire) not in self._below:
             below: dict[Keys, list[str]] = {}

@@ -37,6 +37,10 @@ Event = dict[str, Any]
 
 # What is noted of an answer under way, and what ends it before it is whole.
 FOLLOWED = LIFECYCLE | {"error", "response.failed"}
+# The types of an event's name.
+_NAMES = (str, type(None))
+# What may say something that no item and no response says again.
+TOLD = PASSING | ALONE
 
 
 class Frames(Protocol):
@@ -157,15 +161,17 @@ class Pipe:
         def anew(event: Event) -> list[Event]:
             nonlocal noted
             self.short = self.reads_more = None
-            self._count_passed()
-            reading.number += 1  # type: ignore[operator]
-            event = framed(event, reading.number)
+            if self.passed:
+                self._count_passed()
+            reading.number = number = (reading.number or 0) + 1
+            if type(event) is not dict or "data" not in event or type(event.get("event", 0)) not in _NAMES:
+                event = framed(event, number)
             try:
                 if own and looks_sealed(event["data"]):
                     # Its frames go on as they came, and a client must not be handed what it would take for ours.
                     event = {**event, "data": escaped_all(event["data"])}
-                reading.doc = event["data"]
-                recent.append((reading.number, reading.doc))
+                reading.doc = doc = event["data"]
+                recent.append((number, doc))
                 reading.since = mark = noted
                 events = read(event)
                 if runs or owed:
@@ -181,17 +187,17 @@ class Pipe:
                     if canonical["type"] in FOLLOWED:
                         follows = not own
                 if unsent is not None:
-                    unsent.feed(reading.number, event, events)
+                    unsent.feed(number, event, events)
                 if follows:
                     self._follow(events, out)
-                if events and write_more is not None:
+                if write_more is not None and events and "delta" in events[-1]:
                     # Nearly all of a stream is more of what the last event brought (see `WritesMore`).
                     how: WriteMore | None = write_more()
                     more: ReadMore | None = read_more() if how is not None else None  # type: ignore[misc]
                     if more is not None and how is not None:
                         self.short = short_way(more, how, as_it_came=own and out == [event])
                         self.reads_more, self.writes_more = more, how
-                if notes or writing.noted:
+                if notes or writing.raw or writing.noted:
                     self._report(events, out)
                 if noted != mark:
                     self.trail.done(events, mark)
@@ -242,7 +248,8 @@ class Pipe:
         reading = self.reading
         reading.docs[reading.number or 0] = reading.doc
         for event in events:
-            self._tell_event(event)
+            if "extra" in event or event["type"] in TOLD:
+                self._tell_event(event)
         if len(reading.turns) != self.turned:
             for node, _ in reading.turns[self.turned :]:
                 self._tell_kept(node, "turn")

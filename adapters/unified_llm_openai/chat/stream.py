@@ -14,6 +14,7 @@ https://platform.openai.com/docs/api-reference/chat-streaming
 
 from __future__ import annotations
 
+from collections.abc import KeysView
 from typing import Any
 
 from unified_llm.engine.pairs.reading import Reader
@@ -48,9 +49,9 @@ def _beside(event: Event) -> Node:
     return {"event": event.get("event"), **({"beside": beside} if beside else {})}
 
 
-def _holds_usage(key: str, value: Any) -> bool:
-    """Whether a server keeps the usage of the answer under a key of its own."""
-    return key.startswith(OWN_KEYS) and type(value) is dict and type(value.get("usage")) is dict
+def _is_usage_in(value: Any) -> bool:
+    """Whether a server keeps the usage of the answer under a key of its own, which has this value."""
+    return type(value) is dict and type(value.get("usage")) is dict
 
 
 class ChatReader:
@@ -64,6 +65,9 @@ class ChatReader:
         self.usage: Node | None = None
         self.usage_event: tuple[int | None, Any] = (None, None)
         self.usage_null = False
+        # The keys of the last chunk, and those of them that are a server's own.
+        self.keys: KeysView[str] = {}.keys()
+        self.own: list[str] = []
         # The fields of the whole answer in the first chunk, what of it is kept, and what later chunks add; where from.
         self.first: Node = {}
         self.kept: Node = {}
@@ -221,9 +225,12 @@ class ChatReader:
 
     def _chunk(self, data: Node, event: Event) -> list[Event]:
         self.plain = None
+        if data.keys() != self.keys:
+            self.keys = data.keys()
+            self.own = [key for key in data if key.startswith(OWN_KEYS)]
         usage = data.get("usage")
         if type(usage) is not dict:
-            usage = next((value["usage"] for key, value in data.items() if _holds_usage(key, value)), None)
+            usage = next((data[key]["usage"] for key in self.own if _is_usage_in(data[key])), None)
         if usage is not None:
             self.usage, self.usage_event = usage, (self.r.number, data)
         if data.get("error"):
@@ -304,7 +311,7 @@ class ChatReader:
         node: Node
         rest: Node = {}
         for key, value in data.items():
-            if _holds_usage(key, value):
+            if key in self.own and _is_usage_in(value):
                 value = {name: inner for name, inner in value.items() if name != "usage"}
             if key in _PER_CHUNK or (key in first and first[key] == value):
                 continue

@@ -85,12 +85,15 @@ def split_text(part: Node) -> list[Node] | None:
 class CitingWriter:
     """A writer of wire events that gets a citation without a place when the text that it is about is over."""
 
+    write_more: Callable[[], WriteMore | None]
+
     def __init__(self, writer: WireWriter, reader: Reader | None = None) -> None:
         self.writer = writer
         self.reader = reader
         # With the wire node that the citation was read from, where that is known.
         self.held: dict[tuple[Any, ...], list[tuple[Event, Any]]] = {}
-        self._more: Callable[[], WriteMore | None] | None = getattr(writer, "write_more", None)
+        if hasattr(writer, "write_more"):
+            self.write_more = writer.write_more
 
     def feed(self, event: Event) -> list[Event]:
         kind = event["type"]
@@ -115,10 +118,6 @@ class CitingWriter:
     def _source(self, note: Node) -> Any:
         recent = islice(reversed(self.reader.traced()), _RECENT) if self.reader is not None else ()
         return next((wire for node, wire in recent if node is note), None)
-
-    def write_more(self) -> WriteMore | None:
-        """How the writer would write more of the same."""
-        return self._more() if self._more is not None else None
 
     def close(self) -> list[Event]:
         return self.writer.close()
