@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
-from itertools import takewhile
+from itertools import chain, islice, takewhile
 from typing import TYPE_CHECKING, Any
 
 from ..foundation.json_paths import Keys, at, follow, ids_below, once, paths_below, pointer
@@ -31,6 +31,9 @@ __all__ = ["Trail"]
 Node = dict[str, Any]
 # What is to be reported: a node, the keys below it, the fate, a detail, the capability if it is known.
 Entry = tuple[Node, Keys, str, str, "str | None"]
+
+# So many of the last events are looked at before any is walked.
+_LAST = 8
 
 
 class _Now:
@@ -76,7 +79,7 @@ class Trail:
         self._paths: dict[int, Keys] = {}
         # The numbers of the events that wire nodes were read from, and where the notes on each event end.
         self._numbers: dict[int, int | None] = {}
-        self._notes: deque[tuple[int, int]] = deque()
+        self._notes: deque[tuple[int | None, int]] = deque()
         self._known: set[int] = set()
         self._unwalked: list[int] = []
         self._noted = self._turned = self._placed = self._told = 0
@@ -106,7 +109,7 @@ class Trail:
         """The event is read: of the notes from `mark` on keep what later losses may be traced to."""
         self._forget(events, mark)
         if len(self.reader.trace) != mark:
-            self._notes.append((len(self.reader.trace), self.reader.number or 0))
+            self._notes.append((self.reader.number or 0, len(self.reader.trace)))
 
     def _forget(self, events: list[Node], mark: int) -> None:
         """Drop the notes from `mark` on that are of the events themselves, which are done with, and not of what is in
@@ -213,7 +216,7 @@ class Trail:
             known = id(node)
             wires[known] = wire
             nodes[known] = node
-            numbers[id(wire)] = number
+            numbers.setdefault(id(wire), number)
             if id(wire) in made_of:
                 made_of[id(wire)].append(known)
             else:
@@ -279,22 +282,25 @@ class Trail:
 
     def path(self, wire: Any) -> Keys | None:
         """Where a wire node stands in the events that were kept; the newest are looked through first."""
-        paths, doc = self._paths, self.reader.doc
-        if id(wire) not in paths and type(doc) is dict:
-            place = _within(doc, wire, 2)
-            if place:
-                return (self.reader.number, "data", *place)
-            number = self._numbers.get(id(wire))
-            place = _within(self.reader.docs.get(number), wire, 3) if number is not None else ()  # type: ignore[arg-type]
-            if place:
-                return (number, "data", *place)
-        while id(wire) not in paths and self._unwalked:
+        paths, docs, known = self._paths, self.reader.docs, id(wire)
+        if known not in paths:
+            near = [(self.reader.number, self.reader.doc, 2)]
+            if known in self._numbers:
+                near.append((self._numbers[known], docs.get(self._numbers[known] or 0), 3))
+            last = islice(reversed(self._unwalked), _LAST)
+            for number, doc, depth in chain(near, ((number, docs.get(number), 1) for number in last)):
+                if doc is wire:
+                    return (number, "data")
+                place = _within(doc, wire, depth)
+                if place:
+                    return (number, "data", *place)
+        while known not in paths and self._unwalked:
             number = self._unwalked.pop()
-            if number not in self.reader.docs:
+            if number not in docs:
                 continue
-            for key, path in paths_below(self.reader.docs[number], (number, "data")).items():
+            for key, path in paths_below(docs[number], (number, "data")).items():
                 paths[key] = (number, "data", *path)
-        return paths.get(id(wire))
+        return paths.get(known)
 
 
 class _StreamFinder(Finder):
