@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..foundation.json_paths import Keys, at, follow, ids_below, kept, leaves
+from ..foundation.json_paths import Keys, at, exists, follow, ids_below, kept, leaves
 from ..types._tables import KNOWN_TYPES
 from . import Loss, Losses
 from .capability_names import Changes, loss_at, loss_of_added, losses_below, maker
@@ -271,7 +271,7 @@ class Finder(Notes):
         if len(keys) == 1:
             beside = self._beside(node, wire, key)
             return self._join(wire, beside) if beside is not None else None
-        if type(value) is dict and keys[-2:] not in PARTS:
+        if type(value) is dict and keys[-2:] not in PARTS and not self._is_copied(node, wire, keys):
             place = (id(wire), id(value))
             inside = self._inside.get(place)
             if inside is None:
@@ -356,6 +356,13 @@ class Finder(Notes):
         found = (self._by_itself(node, wire, keys) for keys in gone or told)
         return list(dict.fromkeys(path for path in found if path))
 
+    def _is_copied(self, node: Node, wire: Node, keys: Keys) -> bool:
+        """Whether a leaf is at the same keys of the wire node, in another object: then the object is nowhere in it."""
+        there = wire.get(keys[0])
+        if type(there) is not dict or there is node.get(keys[0]) or len(keys) < 2:
+            return False
+        return exists(wire, keys) and bool(at(wire, keys) == at(node, keys))
+
     def _by_itself(self, node: Node, wire: Any, keys: Keys) -> Keys:
         """The path of a leaf of a node that shares its wire node: the leaf's own, else that of what it was read in."""
         for depth in range(len(keys)):
@@ -404,7 +411,7 @@ class Finder(Notes):
                 return (key, *inner)
         if len(keys) == 1 and keys[0] in wire and wire[keys[0]] is node.get(keys[0]):
             return keys
-        for depth in range(1, len(keys) if node is not self.root else 0):
+        for depth in range(1, len(keys) if node is not self.root and not self._is_copied(node, wire, keys) else 0):
             # What was handed on as it was is the same object on both sides.
             above = at(node, keys[:depth])
             inside = self._search.object(wire, above) if type(above) is dict or type(above) is list else ()
