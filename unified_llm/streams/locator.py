@@ -267,6 +267,8 @@ class Trail:
     def capability(self, data: Any, keys: Keys) -> str:
         """The capability of a value in the data of an event, as far as it became a canonical node."""
         self._catch_up()
+        if keys and type(data) is dict and id(data.get(keys[0])) in self.reader.repeats:
+            data = {keys[0]: self.reader.repeats[id(data[keys[0]])]}
         for depth in range(len(keys) - 1, -1, -1):
             for known in self.made_of.get(id(at(data, keys[:depth])), ()):
                 kind = self.nodes[known].get("type") if known in self.nodes else None

@@ -67,6 +67,8 @@ class ResponsesReader:
         # The last such delta as a template for the next one (`read_more`).
         self.like: Node = {}
         self.frames: dict[tuple[Any, ...], Node] = {}
+        # The response of the last event that had one, on the wire and read.
+        self.opening: tuple[Node | None, Node] = (None, {})
 
     def feed(self, event: Event) -> list[Event]:
         data = event["data"]
@@ -165,7 +167,7 @@ class ResponsesReader:
                 rest[key] = value
         r = self.r
         if name in LIFECYCLE:
-            node["response"] = self._response(data["response"])
+            node["response"] = self._response(data["response"], name)
         elif name == "error":
             self._error(node, rest, data)
         elif "item" in node:
@@ -178,11 +180,18 @@ class ResponsesReader:
             r.keep(node, rest)
         return node
 
-    def _response(self, wire: Node) -> Node:
+    def _response(self, wire: Node, name: str) -> Node:
+        before, node = self.opening
+        if name == "response.in_progress" and before == wire:
+            # Mostly it repeats the first event, and only a writer of this protocol uses what is in it.
+            self.r.repeats[id(wire)] = before
+            return self.r.made({**node}, wire)
         rest = wire.copy()
         node = read_response(rest, self.r)
         if rest:
             self.r.keep(node, rest)
+        if not self.r.frames:
+            self.opening = wire, node
         return self.r.made(node, wire)
 
     def _error(self, node: Node, rest: Node, data: Node) -> None:

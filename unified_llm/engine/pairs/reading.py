@@ -53,6 +53,7 @@ class Reader:
         "plain",
         "protocol",
         "provider",
+        "repeats",
         "restored",
         "runs",
         "scope",
@@ -130,6 +131,8 @@ class Reader:
         self.cited: int | None = None
         self.docs: dict[int, Any] = {}
         self.gathered: dict[int, tuple[Any, dict[tuple[Any, ...], tuple[Any, ...]]]] = {}
+        # Wire nodes that were not read again because an earlier one is equal: that, by the identity of the later one.
+        self.repeats: dict[int, Any] = {}
         self.turns: list[tuple[Node, Node]] = []
         self.notes: list[tuple[Node, tuple[Any, ...], str, str]] = []
         self.context: dict[str, Any] = {}
