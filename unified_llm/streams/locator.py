@@ -41,14 +41,23 @@ class _Now:
 
     def __init__(self, events: list[Node], target: list[Any], sent: int, news: list[tuple[Node, Any]]) -> None:
         self.target, self.sent = target, sent
-        self.responses = {id(event["response"]) for event in events if "response" in event}
-        self.news: dict[int, list[Any]] = {}
-        for node, wire in news:
-            self.news.setdefault(id(node), []).append(wire)
+        self._events, self._news = events, news
         # Where nodes stand, in the event that was read and in those that are written: many words are of one node.
         self.read: dict[int, tuple[str, Node, dict[str, str]] | None] = {}
         self.written: dict[int, Keys] = {}
         self.goes: dict[int, Keys] | None = None
+
+    @once
+    def responses(self) -> set[int]:
+        return {id(event["response"]) for event in self._events if "response" in event}
+
+    @once
+    def news(self) -> dict[int, list[Any]]:
+        """The wire nodes of those that were read since the last report."""
+        found: dict[int, list[Any]] = {}
+        for node, wire in self._news:
+            found.setdefault(id(node), []).append(wire)
+        return found
 
 
 class Trail:

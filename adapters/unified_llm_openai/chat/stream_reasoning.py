@@ -11,6 +11,7 @@ from unified_llm.provenance.opaque import anchor_of, is_envelope, opaque_piece, 
 from .reasoning import LATE, THINKING, detail_text, fields_of
 from .stream_merge import ONCE
 from .stream_open import Open
+from .tables import REASONING_FIELDS
 from .tags import TAGS, Scanner
 
 __all__ = ["ReasoningReader"]
@@ -18,6 +19,8 @@ __all__ = ["ReasoningReader"]
 Event = dict[str, Any]
 Node = dict[str, Any]
 Path = list[Any]
+
+_REASONING = frozenset((*REASONING_FIELDS, "reasoning_details", "reasoning_opaque"))
 
 
 class ReasoningReader:
@@ -37,6 +40,8 @@ class ReasoningReader:
         def _begin(self, item: Node, events: list[Event]) -> Open: ...
 
     def _reasoning(self, delta: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> None:
+        if _REASONING.isdisjoint(delta):
+            return
         fields = [field for field in fields_of(self.r) if type(delta.get(field)) is str and delta[field]]
         details = delta.get("reasoning_details")
         details = self._sealed(details, events) if type(details) is list and details else None
