@@ -11,20 +11,20 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain, islice, takewhile
 from typing import TYPE_CHECKING, Any
 
-from ..foundation.json_paths import Keys, at, follow, ids_below, once, paths_below, pointer
-from ..losses import Loss
-from ..losses.capability_names import loss_of_added
-from ..losses.locator import Finder
-from ..types._tables import CAPABILITY, CHILDREN
+from ...foundation.json_paths import Keys, at, ids_below, once, paths_below, pointer
+from ...losses import Loss
+from ...losses.capability_names import loss_of_added
+from ...types._tables import CAPABILITY
+from .finder import StreamFinder, within
 
 if TYPE_CHECKING:
-    from ..engine.adapter import Adapter
-    from ..engine.pairs.reading import Reader
-    from ..engine.pairs.writing import Writer
+    from ...engine.adapter import Adapter
+    from ...engine.pairs.reading import Reader
+    from ...engine.pairs.writing import Writer
 
 __all__ = ["Trail"]
 
@@ -84,7 +84,7 @@ class Trail:
         self._by_place: dict[Keys, dict[Keys, None]] = {}
         self._indexed: dict[Keys, Keys] = {}  # the place of each leaf when it was last looked at
         self._untraced: dict[int, list[Keys]] = {}  # leaves whose node has no wire node yet
-        self._unindexed: list[Keys] = []  # leaves of which no loss asked yet
+        self._unindexed: list[Keys] = []  # leaves that no loss needed yet
         self._paths: dict[int, Keys] = {}
         # The numbers of the events that wire nodes were read from, and where the notes on each event end.
         self._numbers: dict[int, int | None] = {}
@@ -99,7 +99,7 @@ class Trail:
         trace = self.reader.traced()
         now = _Now(events, target, sent, trace[self._told :])
         self._told = len(trace)
-        finder: _StreamFinder | None = None
+        finder: StreamFinder | None = None
         found: list[Loss] = []
         for entry in [*self.writer.raw, *((*note, None) for note in self.reader.notes)]:
             loss = self._added(entry, now) if entry[2] == "added" else self._plain(entry, now)
@@ -108,7 +108,7 @@ class Trail:
                 continue
             if finder is None:
                 self._catch_up()
-                finder = _StreamFinder(self, events, target, sent)
+                finder = StreamFinder(self, events, target, sent)
             found += finder.loss(*entry)
         self.writer.raw.clear()
         self.reader.notes.clear()
@@ -302,7 +302,7 @@ class Trail:
             for number, doc, depth in chain(near, ((number, docs.get(number), 1) for number in last)):
                 if doc is wire:
                     return (number, "data")
-                place = _within(doc, wire, depth)
+                place = within(doc, wire, depth)
                 if place:
                     return (number, "data", *place)
         while known not in paths and self._unwalked:
@@ -314,172 +314,9 @@ class Trail:
         return paths.get(known)
 
 
-class _StreamFinder(Finder):
-    """The same search, in a document that is a list of events of which only some are still there."""
-
-    def __init__(self, trail: Trail, events: list[Node], target: list[Any], sent: int) -> None:
-        super().__init__(events, target, trail.writer, trail.reader, trail.source, trail.goal, "response", ())
-        self.trail, self.sent = trail, sent
-        self.wires, self._read, self.turns = trail.wires, trail.nodes, trail.turns
-        self._made_of, self._places_of = trail.made_of, trail.places_of
-        self.now: Keys = (trail.reader.number, "data")
-        self._places: dict[int, Keys] = {}  # where wire nodes stand
-        # By wire node that was put together: the places of the pieces below each place; and the losses so expanded.
-        self._below: dict[int, dict[str, list[str]]] = {}
-        self._expanded: set[Loss] = set()
-
-    @once
-    def _ends(self) -> dict[Keys, dict[Keys, Keys]]:
-        return self.trail.ends
-
-    def loss(self, node: Node, keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
-        out = super().loss(node, keys, fate, detail, capability)
-        wire = self.turns.get(id(node)) if keys[:1] == ("extra",) and keys[2:3] == ("turn",) else self._wire(node)
-        if self.reader is None or id(wire) not in self.reader.gathered:
-            return out
-        # Of what was put together, be it the whole or a value in it, each piece is lost with it.
-        for lost in tuple(out):
-            if lost not in self._expanded:
-                self._expanded.add(lost)
-                out += [lost._replace(path=path) for path in self._pieces(wire, lost.path)]
-        return out
-
-    def _pieces(self, wire: Any, whole: str) -> list[str]:
-        """Where the further pieces came from of what was put together and stands at a place."""
-        assert self.reader is not None
-        sources = self.reader.gathered[id(wire)][1]
-        if max(map(len, sources), default=0) < 2 and pointer(sources.get((), ())) != whole:
-            return []
-        if id(wire) not in self._below:
-            below: dict[Keys, list[str]] = {}
-            first: dict[str, Keys] = {}
-            for keys, path in sources.items():
-                place = pointer(path)
-                first.setdefault(place, keys)
-                for depth in range(len(keys)):
-                    below.setdefault(keys[:depth], []).append(place)
-            self._below[id(wire)] = {place: below.get(keys, []) for place, keys in first.items()}
-        return self._below[id(wire)].get(whole, [])
-
-    def _wire(self, node: Any) -> Any:
-        return self.wires.get(id(node)) if type(node) is dict else None
-
-    def _path(self, wire: Any) -> Keys:
-        return self._join(wire, ())
-
-    def _came_from(self, where: Keys, node: int, place: Keys) -> Iterable[Keys]:
-        spots = [*self.trail.spots(where), (id(self._wire(self._read.get(node))), place)]
-        found = dict.fromkeys(leaf for spot in spots for leaf in self.trail.by_place.get(spot, ()))
-        return [leaf for leaf in found if self._absolute(leaf[0], self.reader.places[leaf]) == where]  # type: ignore[union-attr]
-
-    def _join(self, wire: Any, keys: Keys) -> Keys:
-        gathered = self.reader.gathered.get(id(wire)) if self.reader is not None else None
-        if gathered is None:
-            found = self._places.get(id(wire))
-            if found is None:
-                found = self._places[id(wire)] = self.trail.path(wire) or self.now
-            return self.now if found is self.now else found + keys
-        # What was put together stands in no event.
-        sources = gathered[1]
-        for depth in range(len(keys), -1, -1):
-            source = sources.get(keys[:depth])
-            if source is not None:
-                return source + follow(self._within(source), keys[depth:])
-        return self.now
-
-    def _within(self, keys: Keys) -> Any:
-        docs = self.reader.docs if self.reader is not None else {}
-        return at(docs.get(keys[0]), keys[2:])
-
-    def _source(self, node: Any, keys: Keys) -> Keys:
-        return super()._source(node, keys) or self.now
-
-    def _stands_for(self, node: int) -> int:
-        # What has no type is the response's: its values are read when they come, and again at the end.
-        read = self._read.get(node)
-        return super()._stands_for(node) if read is None or "type" in read else 0
-
-    def _added(self, node: Any, keys: Keys) -> Keys:
-        above = self._target_paths.get(id(node)) or _holder(self.target, node, keys)
-        if not above:
-            return (self.sent + max(len(self.target) - 1, 0), "data")
-        return (self.sent + above[0], "data", *above[1:], *keys)
-
-    def _leaf(self, node: Node, wire: Any, keys: Keys, exact: bool = False) -> Keys:
-        found = super()._leaf(node, wire, keys, exact)
-        if keys and (not found or found == keys) and type(node) is dict and "type" not in node:
-            # A response is never the root here, and has its settings table all the same.
-            table = self.source.settings.get(self._name_of(node)) if self.source is not None else None
-            key = table.wire_key(keys) if table is not None else None
-            if key is not None and type(wire) is dict and key in wire:
-                return (key, *follow(wire[key], keys[1:]))
-        return found
-
-    def _parent(self, node: Any) -> tuple[Any, Any] | None:
-        if self.parents is None:
-            # Mostly it hangs on the response.
-            responses = {id(event["response"]): event["response"] for event in self.root if "response" in event}
-            found = [(each, key) for each in responses.values() for key, value in each.items() if value is node]
-            if len(found) == 1:
-                return found[0]
-        return super()._parent(node)
-
-    def _named(self, node: Node) -> str:
-        for event in self.root:
-            for key, value in event.items():
-                if value is node:
-                    # An error is the one event that has its type's name in common with a node.
-                    name = "event:error" if event["type"] == "error" else event["type"]
-                    return next(iter(CHILDREN.get(name, {}).get(key, ())), "")
-            place = _within(event["response"], node, 2) if type(event.get("response")) is dict else ()
-            if place and all("type" not in at(event["response"], place[:depth]) for depth in range(len(place))):
-                name = "response"
-                for key in place:
-                    children = CHILDREN.get(name, {}).get(key, ())
-                    name = children[0] if len(children) == 1 else ""
-                return name
-        return super()._named(node)
-
-
-def _within(holder: Any, node: Any, depth: int) -> Keys:
-    """Where a node stands in an object, that deep, and in no list."""
-    if type(holder) is not dict:
-        return ()
-    for key, value in holder.items():
-        if value is node:
-            return (key,)
-    for key, value in holder.items() if depth > 1 else ():
-        below = _within(value, node, depth - 1) if type(value) is dict else ()
-        if below:
-            return (key, *below)
-    return ()
-
-
 def _nodes_within(holder: Node, depth: int) -> Iterator[tuple[Node, Keys]]:
     """Every object in an object, that deep, and in no list; those above first."""
     level: list[tuple[Node, Keys]] = [(holder, ())]
     for _ in range(depth + 1):
         yield from level
         level = [(value, (*at, key)) for node, at in level for key, value in node.items() if type(value) is dict]
-
-
-def _holder(target: Any, node: Any, keys: Keys) -> Keys:
-    """The path of a copy of `node` in what was written: the last object with the same value under its key."""
-    value = at(node, keys)
-    if value is None:
-        return ()
-    return next((path for held, path in reversed(_objects(target)) if at(held, keys) == value), ())
-
-
-def _objects(root: Any) -> list[tuple[Any, Keys]]:
-    """Every object below a root with its path."""
-    out: list[tuple[Any, Keys]] = []
-    stack: list[tuple[Any, Keys]] = [(root, ())]
-    while stack:
-        here, path = stack.pop()
-        if type(here) is dict:
-            out.append((here, path))
-        for key, value in here.items() if type(here) is dict else enumerate(here):
-            if type(value) is dict or type(value) is list:
-                stack.append((value, (*path, key)))
-    return out
