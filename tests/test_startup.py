@@ -17,6 +17,7 @@ LOADED = {"pydantic", "unified_llm.types.base"}  # for a result, which is of a c
 NODES = {
     f"unified_llm.types.{name}" for name in "actions annotations choice context events hosted items parts tools".split()
 }
+ADAPTERS = {"unified_llm_anthropic", "unified_llm_google", "unified_llm_local", "unified_llm_openai"}
 OTHERS = {"unified_llm_anthropic", "unified_llm_google", "unified_llm_openai.chat"}  # than the one that is used
 HTTP = {"httpx2", "httpx", "httpcore2"}
 LOOPS = {"asyncio", "anyio", "concurrent.futures", "trio"}
@@ -38,10 +39,12 @@ def loaded(code: str) -> set[str]:
 @pytest.mark.parametrize(
     ("code", "unneeded"),
     [
-        pytest.param("import unified_llm", MODELS | HTTP | LOOPS | SDKS | TOOLS | {"tomllib", "logging"}, id="import"),
+        pytest.param(
+            "import unified_llm", MODELS | HTTP | LOOPS | SDKS | TOOLS | ADAPTERS | {"tomllib", "logging"}, id="import"
+        ),
         pytest.param(CONVERT, MODELS | HTTP | LOOPS | SDKS | TOOLS, id="conversion"),
         pytest.param(CALL + "r.output_text", LOOPS | SDKS | TOOLS | NODES | OTHERS | MODELS - LOADED, id="call"),
-        pytest.param(COMMAND.format(["--help"]), MODELS | HTTP | LOOPS | SDKS | {"rich"}, id="help"),
+        pytest.param(COMMAND.format(["--help"]), MODELS | HTTP | LOOPS | SDKS | ADAPTERS | {"rich"}, id="help"),
     ],
 )
 def test_what_is_not_needed_is_not_loaded(code: str, unneeded: set[str]) -> None:
@@ -54,7 +57,9 @@ def test_the_command_that_converts_loads_no_client(tmp_path: Path) -> None:
     request.write_text('{"model": "m", "messages": [{"role": "user", "content": "Hi"}]}')
     arguments = ["convert", "--from", "openai-chat", "--to", "anthropic-messages", str(request)]
     found = loaded(COMMAND.format(arguments))
-    assert found & (HTTP | LOOPS | SDKS | {"rich", "unified_llm.types.base", "unified_llm.models.entries"}) == set()
+    others = {"unified_llm_google", "unified_llm_local", "unified_llm_openai.responses"}
+    classes = {"unified_llm.types.base", "unified_llm.models.entries"}
+    assert found & (HTTP | LOOPS | SDKS | others | classes | {"rich"}) == set()
 
 
 def test_a_first_call_builds_no_validator_and_reads_no_catalog() -> None:
