@@ -169,3 +169,59 @@ def test_a_node_goes_on_while_another_migrates(house: House, database: str) -> N
         await migrate(store._engine)  # type: ignore[arg-type]
 
     with_store(house, database, use)
+
+
+def test_many_transactions_wait_for_a_connection(house: House, _postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PostgreSQL: the database does not count as unavailable, however many transactions wait."""
+    create, go = stores.create_async_engine, asyncio.Event()
+
+    def impatient(url: Any, **options: Any) -> Any:
+        return create(url, **{**options, "pool_timeout": 0.05})
+
+    async def used(store: Store) -> list[Any]:
+        begun = 0
+
+        async def transaction(write: bool) -> Any:
+            nonlocal begun
+            async with store.connection(write=write) as connection:
+                begun += 1
+                await go.wait()
+                return (await connection.execute(sa.text("SELECT 7"))).scalar_one()
+
+        await store.open()
+        waiting = [asyncio.create_task(transaction(place % 2 == 0)) for place in range(40)]
+        while begun < stores.CONNECTIONS:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.2)
+        go.set()
+        done = await asyncio.gather(*waiting, return_exceptions=True)
+        assert not store.is_away
+        return done
+
+    monkeypatch.setattr(stores, "create_async_engine", impatient)
+    assert with_store(house, _postgres, used) == [7] * 40
+
+
+def test_a_request_that_waits_for_a_connection_is_refused_once_the_database_is_away(
+    house: House, _postgres: str
+) -> None:
+    async def used(store: Store) -> list[Any]:
+        begun, go = 0, asyncio.Event()
+
+        async def transaction() -> None:
+            nonlocal begun
+            async with store.connection():
+                begun += 1
+                await go.wait()
+                raise OSError("the database fails on purpose")
+
+        await store.open()
+        waiting = [asyncio.create_task(transaction()) for _ in range(20)]
+        while begun < stores.CONNECTIONS:
+            await asyncio.sleep(0.01)
+        go.set()
+        done = await asyncio.gather(*waiting, return_exceptions=True)
+        assert begun == stores.CONNECTIONS
+        return done
+
+    assert {type(each) for each in with_store(house, _postgres, used)} == {StoreUnavailable}

@@ -25,6 +25,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from ..config import ConfigError, StateSettings
 
 __all__ = [
+    "CONNECTIONS",
     "async_url",
     "check_database",
     "conversation_items",
@@ -175,6 +176,9 @@ conversation_items: sa.Table = sa.Table(
 
 _LOCK = 0x756C6C6D  # of migrations, in PostgreSQL
 _WAIT = 5.0  # seconds for the database to answer
+CONNECTIONS = 12
+"""How many connections to PostgreSQL a node uses at once for what it reads and writes."""
+_SPARE = 3  # for its lock, and for the locks of other nodes
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
 
@@ -205,7 +209,8 @@ def make_engine(url: sa.URL, given: StateSettings) -> AsyncEngine:
     """The connections to a database."""
     if url.get_backend_name() != "sqlite":
         limits = {"timeout": _WAIT, "command_timeout": _WAIT}
-        return create_async_engine(url, pool_pre_ping=True, pool_timeout=_WAIT, connect_args=limits)
+        size = {"pool_size": 5, "max_overflow": CONNECTIONS + _SPARE - 5, "pool_timeout": _WAIT}
+        return create_async_engine(url, pool_pre_ping=True, connect_args=limits, **size)
     wait = {"timeout": _WAIT}
     if url.database and url.database != ":memory:":
         _private(Path(url.database))

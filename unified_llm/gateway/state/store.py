@@ -22,6 +22,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from ..config import StateSettings
 from .conversations import expire_conversations
 from .database import (
+    CONNECTIONS,
     async_url,
     counters,
     make_engine,
@@ -80,7 +81,10 @@ class Store:
         self._engine: AsyncEngine | None = None
         self._opening = asyncio.Lock()
         # SQLite has one writer, for which others try again and again in no order: some of many would get no turn.
-        self._turn = asyncio.Lock() if self._url.get_backend_name() == "sqlite" else nullcontext()
+        is_sqlite = self._url.get_backend_name() == "sqlite"
+        self._turn = asyncio.Lock() if is_sqlite else nullcontext()
+        # Connections are waited for here, as long as it takes: a wait in the pool ends as a failure of the database.
+        self._connections = nullcontext() if is_sqlite else asyncio.Semaphore(CONNECTIONS)
         self._waiting: list[tuple[sa.Table, dict[str, Any], asyncio.Future[None]]] = []
         self._is_writing = False  # a group that is no longer in `_waiting`
         self._wake = asyncio.Event()
@@ -238,7 +242,8 @@ class Store:
         await self.open()
         assert self._engine is not None
         self._check()
-        async with self._failures():
+        async with self._connections, self._failures():
+            self._check()  # again: it may have failed for those before
             if not write:
                 async with self._engine.connect() as connection:
                     yield connection
