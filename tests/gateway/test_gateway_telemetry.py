@@ -181,9 +181,12 @@ def test_the_log_is_a_file(house: House, tmp_path: Path) -> None:
     gateway = over(house, Canned(CHAT, model="m"), telemetry={"log": str(tmp_path / "requests.log")})
     for _ in range(3):
         post(house, gateway)
-    house.run(asyncio.sleep(0.3))
-    found = (tmp_path / "requests.log").read_text("utf-8").splitlines()
-    assert [json.loads(each) for each in found] == lines(gateway) and len(found) == 3
+    log = tmp_path / "requests.log"
+    until(
+        lambda: log.exists() and log.read_bytes().count(b"\n") == 3,
+        pause=lambda seconds: house.run(asyncio.sleep(seconds)),
+    )
+    assert [json.loads(each) for each in log.read_text("utf-8").splitlines()] == lines(gateway)
 
 
 def test_the_end_of_the_log_is_written_when_the_gateway_closes(house: House, tmp_path: Path) -> None:
