@@ -11,6 +11,14 @@ pytest.importorskip("uvicorn")
 
 from gateway import databases
 from gateway.serving import House, Served
+from unified_llm.gateway.state import database as database_module
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _replayed_migrations() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(database_module, "upgrade_tables", databases.Replayed())
+        yield
 
 
 @pytest.fixture(scope="session")

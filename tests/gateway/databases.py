@@ -14,9 +14,11 @@ from typing import Any
 from uuid import uuid4
 
 import asyncpg
+import sqlalchemy as sa
 
 from gateway.serving import House
 from unified_llm.gateway.config import StateSettings
+from unified_llm.gateway.state.database import upgrade_tables
 from unified_llm.gateway.state.store import Store, Stored
 from waiting import PATIENCE
 
@@ -57,6 +59,41 @@ def postgres() -> Iterator[str]:
         yield f"{SERVER.rpartition('/')[0]}/{name}"
     finally:
         execute(SERVER, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+class Replayed:
+    """Migrations of empty databases, of which alembic works out the first of each kind; the others get its statements.
+
+    A gateway of a test in this process migrates a database of its own, and alembic takes as long as the test.
+    `test_gateway_opening.py` is about the migrations, and runs without this; so do nodes in processes of their own.
+    """
+
+    def __init__(self) -> None:
+        self.statements: dict[str, list[tuple[str, Any]]] = {}
+
+    def __call__(self, connection: sa.Connection) -> None:
+        kind = connection.dialect.name
+        if sa.inspect(connection).get_table_names():
+            upgrade_tables(connection)
+        elif kind in self.statements:
+            for statement, parameters in self.statements[kind]:
+                connection.exec_driver_sql(statement, parameters)
+        else:
+            self.statements[kind] = self._recorded(connection)
+
+    def _recorded(self, connection: sa.Connection) -> list[tuple[str, Any]]:
+        found: list[tuple[str, Any]] = []
+
+        def executed(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_more: Any) -> None:
+            if not statement.lstrip().upper().startswith(("SELECT", "PRAGMA")):
+                found.append((statement, parameters))
+
+        sa.event.listen(connection, "before_cursor_execute", executed)
+        try:
+            upgrade_tables(connection)
+        finally:
+            sa.event.remove(connection, "before_cursor_execute", executed)
+        return found
 
 
 def stored(id_: str, **changes: Any) -> Stored:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,21 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from gateway.databases import stored, with_store
+from gateway.databases import stored, upgrade_tables, with_store
 from gateway.serving import House
 from unified_llm.gateway.config import ConfigError, StateSettings
 from unified_llm.gateway.state import database as stores
 from unified_llm.gateway.state.database import migrate
 from unified_llm.gateway.state.store import Store, Stored, StoreUnavailable
 from waiting import PATIENCE
+
+
+@pytest.fixture(autouse=True)
+def _alembic() -> Iterator[None]:
+    """The migrations as they are, and not their statements (`databases.Replayed`)."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(stores, "upgrade_tables", upgrade_tables)
+        yield
 
 
 def tables(house: House, url: str) -> set[str]:
