@@ -28,6 +28,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import unified_llm as ul
+from covering import covering
 from unified_llm.client.upstreams.credentials import KeyAuth
 from upstreams import CHAT_STREAM, frames, streamed
 
@@ -260,12 +261,11 @@ async def _aseen_by_client(way: str, failure: str, stream: bool, seen: list[Any]
             seen.append(event.dump())
 
 
-@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
-@pytest.mark.parametrize("failure", FAILURES)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("way", "failure", "stream"), covering(WAYS, FAILURES, [False, True]))
 def test_the_client_shows_no_secret(
     way: str, failure: str, stream: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Where the way decides what is a secret, and the failure where it is said: every two of them meet."""
     caplog.set_level("DEBUG")
     monkeypatch.setenv("CANARY_KEY", CANARY)
     for run in (_seen_by_client, lambda *given: asyncio.run(_aseen_by_client(*given))):
@@ -295,10 +295,11 @@ SURFACES = {
 }
 
 
-@pytest.mark.parametrize("surface", SURFACES)
-@pytest.mark.parametrize("failure", FAILURES)
-@pytest.mark.parametrize("way", ["headers", "query", "basic auth", "openai's client"])
+@pytest.mark.parametrize(
+    ("surface", "failure", "way"), covering(SURFACES, FAILURES, ["headers", "query", "basic auth", "openai's client"])
+)
 def test_a_transport_shows_no_secret(surface: str, failure: str, way: str, caplog: pytest.LogCaptureFixture) -> None:
+    """The surface only words an error from which the secret was removed by then."""
     caplog.set_level("DEBUG")
     upstream, _, _ = WAYS[way](FAILURES[failure])
     path, body = SURFACES[surface]

@@ -30,19 +30,20 @@ def fuzz(records: Sequence[Record], targets: Iterable[str], count: int, seed: in
     each = -(-count // len(records))
     total = refused = 0
     failures: list[Failure] = []
-    for record in records:
+    for turn, record in enumerate(records):  # else few mutants of each would all go to the first targets
         whole = document(record)
         for number, body in enumerate(mutants(whole, each, seed ^ zlib.crc32(record["id"].encode()))):
             if record["kind"] == "stream":
                 body = _events(body)
-            done = outcome(record, goals[number % len(goals)], body)
+            goal = goals[(turn + number) % len(goals)]
+            done = outcome(record, goal, body)
             total += 1
             if done.error is None:
                 continue
             refused += 1
             wrong = _wrong(done.error, body)
             if wrong:
-                detail = f"mutant {number} to {goals[number % len(goals)]}: {wrong}: {_short(body)}"
+                detail = f"mutant {number} to {goal}: {wrong}: {_short(body)}"
                 failures.append(Failure(record["id"], getattr(done.error, "path", ""), detail))
     return Fuzzed(total, refused, failures)
 

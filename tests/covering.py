@@ -1,0 +1,58 @@
+"""Which combinations of several axes a law tries: all of them in CI, enough of them anywhere else.
+
+A law over surfaces, providers and failures holds for their product, and what breaks it is nearly always one value, or
+two that meet. So every two values of any two axes meet in some combination (pairwise testing); the whole product runs
+where recorded traffic is at hand, as it is in CI. It is for axes of which three values have nothing in common.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import zlib
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from corpus import corpus_folder
+
+__all__ = ["covering", "covering_pairs"]
+
+Combination = tuple[Any, ...]
+Where = Callable[..., bool]
+
+
+def covering(*axes: Iterable[Any], where: Where = lambda *values: True) -> list[Combination]:
+    """The combinations of these axes to try, in the order of their product; `where` says which there are."""
+    if corpus_folder():
+        return [values for values in itertools.product(*axes) if where(*values)]
+    return covering_pairs(*axes, where=where)
+
+
+def covering_pairs(*axes: Iterable[Any], where: Where = lambda *values: True) -> list[Combination]:
+    """So many combinations that every two values of any two axes meet: the same in every run.
+
+    Each time the one is taken in which most pairs meet that have not met; what those are only becomes less.
+    """
+    product = itertools.product(*(enumerate(axis) for axis in axes))
+    whole = [each for each in product if where(*(value for _, value in each))]
+    met = set[Any]()
+
+    def new(combination: Combination) -> set[Any]:
+        places = [(axis, number) for axis, (number, _) in enumerate(combination)]
+        return set(itertools.combinations(places, 2)) - met
+
+    waiting = [
+        (-len(new(each)), zlib.crc32(repr([number for number, _ in each]).encode()), place)
+        for place, each in enumerate(whole)
+    ]
+    heapq.heapify(waiting)
+    taken = []
+    while waiting:
+        most, tie, place = heapq.heappop(waiting)
+        found = new(whole[place])
+        if len(found) == -most:
+            taken.append(place)
+            met |= found
+        elif found:
+            heapq.heappush(waiting, (-len(found), tie, place))
+    return [tuple(value for _, value in whole[place]) for place in sorted(taken)]
