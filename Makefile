@@ -16,7 +16,8 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP = -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pythons steady fuzz soak frameworks frameworks-most frameworks-google agents lint types bench growth docs clean
+.PHONY: help demo test pythons steady fuzz soak frameworks frameworks-most frameworks-google agents lint types types-mypy \
+	types-pyright bench growth docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -53,8 +54,12 @@ agents: $(VENV)/.stamp-dev $(AGENTS)/.stamp ## run agent CLIs of npm through the
 lint: $(VENV)/.stamp-dev ## check style with ruff
 	$(VENV)/bin/python -m ruff check --output-format concise . $(ARGS)
 
-types: $(VENV)/.stamp-dev ## check types with mypy --strict, the examples with pyright too, and that all public types are complete
+types: types-mypy types-pyright ## check types with mypy --strict, the examples with pyright too, and that all public types are complete
+
+types-mypy: $(VENV)/.stamp-dev
 	$(VENV)/bin/python -m mypy $(ARGS)
+
+types-pyright: $(VENV)/.stamp-dev
 	PATH="$(abspath $(VENV))/bin:$$PATH" $(VENV)/bin/python -m pyright --verifytypes unified_llm --ignoreexternal
 	$(VENV)/bin/python -m pyright --pythonpath $(VENV)/bin/python
 
