@@ -34,8 +34,8 @@ def main() -> None:
         print(done.losses.table())
 
         title(f"Its answer, a stream of {SOURCE}, as a client of {target} reads it")
-        events = b"".join(ul.translate_sse([sse], source=SOURCE, target=target, exchange=done.exchange)).decode()
-        frames = events.strip().split("\n\n")
+        events = b"".join(ul.translate_sse([sse], source=SOURCE, target=target, exchange=done.exchange))
+        frames = events.decode(errors="replace").strip().split("\n\n")
         for frame in frames[:4] + ["..."] + frames[-2:]:
             print(frame[:160])
         print(f"({len(frames)} frames)")

@@ -1,6 +1,6 @@
 """Swapping providers: a conversation with a tool that changes the provider at every turn, streamed.
 
-It runs against `local/echo` in five protocols, each with signatures of its own. Name
+It runs against `local/echo` in every protocol, each with signatures of its own. Name
 models to move between those: `python examples/moving_conversation.py openai/gpt-5.5 google/gemini-3-pro-preview`.
 """
 

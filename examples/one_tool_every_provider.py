@@ -1,4 +1,4 @@
-"""Provider-agnostic tools: one function, called by models over five protocols, with what each of them could not take.
+"""Provider-agnostic tools: one function, called by models over every protocol, with what each of them could not take.
 
 It runs against `local/echo`, which needs no key and no network. Name other models to use those:
 `python examples/one_tool_every_provider.py openai/gpt-5.5 anthropic/claude-opus-4-7`.

@@ -1,6 +1,6 @@
 """Structured output from any provider, by whatever way it has: its own, the arguments of a tool, or the instructions.
 
-`python examples/structured_output.py [provider/model ...]`; without one, against `local/echo` over five protocols.
+`python examples/structured_output.py [provider/model ...]`; without one, against `local/echo` over every protocol.
 """
 
 from __future__ import annotations

@@ -100,10 +100,51 @@ def _build(step: Node, delta: Node, index: int, arguments: dict[int, str]) -> No
         step.update({key: value for key, value in delta.items() if key != "type"})
 
 
+def blocks(events: Events) -> Node:
+    """The message of a stream of Converse, as its clients put it together: blocks by their index."""
+    found: dict[int, Node] = {}
+    arguments: dict[int, str] = {}
+    for event in events:
+        data = event["data"]
+        if event["event"] == "contentBlockStart":
+            found[data["contentBlockIndex"]] = copy.deepcopy(data["start"])
+        elif event["event"] == "contentBlockDelta":
+            index = data["contentBlockIndex"]
+            ((key, value),) = data["delta"].items()
+            _block(found.setdefault(index, {}), key, value, index, arguments)
+    for index, block in found.items():
+        if "toolUse" in block:
+            block["toolUse"]["input"] = json.loads(arguments.get(index) or "{}")
+        if "citations" in block:
+            found[index] = {"citationsContent": {"content": [{"text": block["text"]}], "citations": block["citations"]}}
+    return {"output": {"message": {"role": "assistant", "content": [found[index] for index in sorted(found)]}}}
+
+
+def _block(block: Node, key: str, value: Any, index: int, arguments: dict[int, str]) -> None:
+    if key == "text":
+        block["text"] = block.get("text", "") + value
+    elif key == "toolUse":
+        arguments[index] = arguments.get(index, "") + value["input"]
+    elif key == "citation":
+        block.setdefault("citations", []).append(value)
+        block.setdefault("text", "")
+    elif key == "toolResult":
+        block["toolResult"].setdefault("content", []).extend(value)
+    elif key == "image":
+        block["image"].update(value)
+    elif "redactedContent" in value:
+        block["reasoningContent"] = value
+    else:
+        inner = block.setdefault("reasoningContent", {}).setdefault("reasoningText", {"text": ""})
+        inner["text"] += value.get("text", "")
+        inner.update({"signature": value["signature"]} if "signature" in value else {})
+
+
 FOLDS = {
     "openai-chat": chat,
     "openai-responses": responses,
     "anthropic-messages": messages,
     "google-generate-content": contents,
     "google-interactions": steps,
+    "amazon-converse": blocks,
 }

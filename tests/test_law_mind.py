@@ -47,12 +47,18 @@ def steps_history(answer: Node) -> Node:
     return {"model": "m", "input": [asked, *(answer.get("steps") or ())]}
 
 
+def converse_history(answer: Node) -> Node:
+    asked = {"role": "user", "content": [{"text": "q"}]}
+    return {"messages": [asked, *([answer["output"]["message"]] if "output" in answer else [])]}
+
+
 HISTORY = {
     "openai-chat": chat_history,
     "openai-responses": responses_history,
     "anthropic-messages": messages_history,
     "google-generate-content": contents_history,
     "google-interactions": steps_history,
+    "amazon-converse": converse_history,
 }
 ASKED = {
     "openai-chat": {"model": "m", "messages": [{"role": "user", "content": "q"}]},
@@ -60,6 +66,7 @@ ASKED = {
     "anthropic-messages": {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "q"}]},
     "google-generate-content": {"contents": [{"role": "user", "parts": [{"text": "q"}]}]},
     "google-interactions": {"model": "m", "input": "q"},
+    "amazon-converse": {"messages": [{"role": "user", "content": [{"text": "q"}]}]},
 }
 PROTOCOLS = [name for name in ul.protocols() if name in HISTORY]
 PLACEHOLDERS = frozenset(("c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=", "skip_thought_signature_validator"))

@@ -13,6 +13,7 @@ HISTORY = {
     "google-interactions": "input",
     "google-generate-content": "contents",
     "anthropic-messages": "messages",
+    "amazon-converse": "messages",
 }
 
 

@@ -37,6 +37,8 @@ SAID_AGAIN: dict[str, tuple[str, ...]] = {
     # The one word of its enum, which means null.
     "google-generate-content": ("*/nullValue",),
     "google-interactions": ("*index", "interaction_id"),
+    # The index of a block, and padding.
+    "amazon-converse": ("*Index", "p"),
 }  # fmt: skip
 """By protocol, the places of a stream that number what other frames say, or only repeat it."""
 

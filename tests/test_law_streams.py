@@ -136,6 +136,25 @@ def _made_whole(item: dict[str, Any]) -> dict[str, Any]:
     return item
 
 
+def streamable(response: dict[str, Any]) -> dict[str, Any]:
+    """Without media that a stream of Converse has no block for, and without the messages that held nothing else."""
+    output = [_streamable(item) for item in response.get("output") or ()]
+    return {
+        **response,
+        "output": [item for item in output if item.get("content", ...) != [] or item["type"] != "message"],
+    }
+
+
+def _streamable(item: dict[str, Any]) -> dict[str, Any]:
+    content = item.get("content")
+    if item["type"] != "message" or not isinstance(content, list):
+        return item
+    return {**item, "content": [part for part in content if part["type"] not in _UNSTREAMED]}
+
+
+_UNSTREAMED = ("output_audio", "output_video", "output_file", "input_file")
+
+
 def made_ids_apart(response: dict[str, Any]) -> dict[str, Any]:
     """Items without the ids that had to be made: they count what is written, envelopes too, and a stream has fewer.
 
@@ -173,9 +192,10 @@ ALIKE: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "anthropic-messages": lambda response: hosted_counts_complete(
         texts_joined(arguments_as_values(cut_off_as_values(response)))
     ),
+    "amazon-converse": lambda response: texts_joined(arguments_as_values(cut_off_as_values(streamable(response)))),
 }
 
-ANSWERS_HOLD_NO_RESULTS = ("openai-chat", "anthropic-messages")
+ANSWERS_HOLD_NO_RESULTS = ("openai-chat", "anthropic-messages", "amazon-converse")
 """Surfaces that leave a call out of an answer which holds its result. A stream of theirs cannot: it has told the call,
 piece by piece, before the result comes. (What it tells then is seen to by the tests of traps 58 and 88.)"""
 

@@ -142,7 +142,8 @@ def texts_in(item: Node) -> list[str]:
     return [said] if item["type"] == "message" else []
 
 
-@pytest.mark.parametrize("source", PROTOCOLS)
+# (The reader of Converse never says so.)
+@pytest.mark.parametrize("source", [protocol for protocol in PROTOCOLS if protocol != "amazon-converse"])
 def test_what_a_reader_says_of_a_plain_conversation_is_so(source: str) -> None:
     plain = 0
     for record in records(source, "request"):
@@ -376,7 +377,14 @@ def check_steps(wire: Node) -> None:
         assert steps[-1]["type"] != "model_output"
 
 
+def check_converse(wire: Node) -> None:
+    from oracles.amazon_converse import history
+
+    history(wire)
+
+
 VALIDATORS = {
+    "amazon-converse": check_converse,
     "anthropic-messages": check_messages,
     "openai-chat": check_chat,
     "openai-responses": check_responses,

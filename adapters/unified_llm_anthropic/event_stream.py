@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-from importlib import import_module
 from typing import Any
 
 from unified_llm.foundation.errors import InvalidBody
 from unified_llm.foundation.json_codec import dump, parse
-from unified_llm.foundation.usage_errors import MissingExtra
+from unified_llm.streams.framings.eventstream import FrameDecoder
 from unified_llm.streams.framings.sse import encode
 
 __all__ = ["Decoder"]
@@ -31,23 +30,22 @@ _ERRORS = {
 
 
 class Decoder:
-    """Bytes of the event stream in, bytes of server-sent events out. Raises `MissingExtra` without botocore."""
+    """Bytes of the event stream in, bytes of server-sent events out."""
 
     def __init__(self) -> None:
-        try:
-            found = import_module("botocore.eventstream")
-        except ModuleNotFoundError as error:
-            raise MissingExtra("an event stream of Bedrock", "bedrock") from error
-        self._buffer, self._damaged = found.EventStreamBuffer(), found.ParserError
+        self._decoder = FrameDecoder()
 
     def feed(self, chunk: bytes) -> bytes:
-        """The events of all frames that are complete. Raises `ValueError` for a damaged frame."""
+        """The events of all frames that are complete.
+
+        Raises `RemoteProtocolError` for a damaged frame, and `ValueError` for one whose payload is.
+        """
         damaged = False
         out: list[bytes] = []
-        self._buffer.add_data(chunk)
+        frames = self._decoder.feed(chunk)
         try:
-            out += [_event(frame.headers, frame.payload) for frame in self._buffer]
-        except (self._damaged, binascii.Error, InvalidBody):
+            out += [_event(frame.headers, frame.payload) for frame in frames]
+        except (binascii.Error, InvalidBody):
             damaged = True
         if damaged:
             raise ValueError("a frame of the event stream is damaged")

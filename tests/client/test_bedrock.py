@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-pytest.importorskip("botocore", reason="the extra bedrock is not installed")
+pytest.importorskip("botocore", reason="the extra amazon is not installed")
 
 import unified_llm as ul
 from client.drivers import AiohttpWire, aiohttp_installed

@@ -332,7 +332,7 @@ def test_a_failure_over_an_upstream_shows_its_losses(project: Project) -> None:
 def test_the_upstream_stands_for_the_protocols_that_are_asked_for(project: Project) -> None:
     project.write("test_it.py", "def test_it(unified_llm_upstream): assert unified_llm_upstream.protocol\n")
     code, text = project.run("-v")
-    assert (code, outcomes(text)) == (0, {"passed": 5})
+    assert (code, outcomes(text)) == (0, {"passed": 6})
     project.write("pytest.ini", "[pytest]\nunified_llm_protocols = openai-chat:groq anthropic-messages\n")
     code, text = project.run("-v")
     assert (code, outcomes(text)) == (0, {"passed": 2})

@@ -34,8 +34,13 @@ ROUTES = {
     "anthropic-messages": "v1/messages",
     "google-generate-content": "v1beta/models/m:generateContent",
     "google-interactions": "v1beta/interactions",
+    "amazon-converse": "model/m/converse",
 }
-STREAMED = {**ROUTES, "google-generate-content": "v1beta/models/m:streamGenerateContent?alt=sse"}
+STREAMED = {
+    **ROUTES,
+    "google-generate-content": "v1beta/models/m:streamGenerateContent?alt=sse",
+    "amazon-converse": "model/m/converse-stream",
+}
 _LARGEST = 20_000  # bytes of a record: larger ones are slow to mutate, and hold nothing that smaller ones lack
 
 

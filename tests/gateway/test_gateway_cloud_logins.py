@@ -85,4 +85,4 @@ def test_what_reads_a_stream_is_there_before_a_request_is_sent(house: House, mon
     gateway = house.gateway({}, gateway={"providers": ["bedrock"]})
     body = {**BODY, "model": "bedrock/eu.anthropic.claude-opus-4-7", "stream": True}
     refused = house.ask(gateway, "POST", "/v1/chat/completions", json=body)
-    assert refused.status_code == 404 and "unified-llm[bedrock]" in refused.text, refused.text
+    assert refused.status_code == 404 and "unified-llm[amazon]" in refused.text, refused.text

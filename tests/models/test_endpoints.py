@@ -117,10 +117,10 @@ def test_gemini_is_served_by_its_own_protocols() -> None:
         ("google-vertex", "gemini-3-pro-preview", ["google-generate-content", "google-interactions"]),
         ("google-vertex", "claude-opus-4-7@default", ["anthropic-messages"]),
         ("google-vertex", "zai-org/glm-5-maas", ["openai-chat"]),
-        ("amazon-bedrock", "anthropic.claude-opus-4-7", ["anthropic-messages"]),
-        ("amazon-bedrock", "us.anthropic.claude-opus-4-7", ["anthropic-messages"]),
+        ("amazon-bedrock", "anthropic.claude-opus-4-7", ["anthropic-messages", "amazon-converse"]),
+        ("amazon-bedrock", "us.anthropic.claude-opus-4-7", ["anthropic-messages", "amazon-converse"]),
         ("amazon-bedrock", "openai.gpt-oss-120b-1:0", ["openai-responses", "openai-chat"]),
-        ("amazon-bedrock", "amazon.nova-pro-v1:0", []),
+        ("amazon-bedrock", "amazon.nova-pro-v1:0", ["amazon-converse"]),
         ("github-copilot", "gpt-4o", ["openai-chat"]),
         ("github-copilot", "gpt-5.3-codex", ["openai-responses"]),
         ("github-copilot", "gpt-5-mini", ["openai-responses", "openai-chat"]),
@@ -287,5 +287,6 @@ def test_a_package_that_implies_nothing_serves_nothing_known(npm: str, api: str 
     ],
 )
 def test_inference_profiles_are_at_another_host(model: str, host: str) -> None:
-    (endpoint,) = provider("bedrock").serving(model)
+    endpoint, converse = provider("bedrock").serving(model)
+    assert converse.protocol == "amazon-converse"
     assert endpoint.base_url.startswith(f"https://{host}.")

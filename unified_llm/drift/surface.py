@@ -212,13 +212,16 @@ def main() -> None:
 
 
 def release(roots: Mapping[str, str]) -> str:
-    """The SDK that declares the roots, with its version: `name 1.2.3`."""
+    """The SDK that declares the roots, with its version: `name 1.2.3`.
+
+    A module that makes types of what another package declares names that package in `__sdk__`.
+    """
     name = next(iter(roots.values())).partition(":")[0]
     while name:
         module = import_module(name) if name.count(".") < 2 else None
         version = getattr(module, "__version__", None)
         if version:
-            return f"{name.replace('.', '-')} {version}"
+            return f"{getattr(module, '__sdk__', name.replace('.', '-'))} {version}"
         name = name.rpartition(".")[0]
     return ""
 

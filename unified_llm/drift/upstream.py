@@ -24,6 +24,7 @@ from ..losses import Loss, Losses
 from ..passes.convert import convert, write
 from ..streams.conversion import convert_stream
 from ..streams.folds import decompose
+from ..streams.framings.eventstream import reframed
 from ..streams.framings.sse import encode
 from ..streams.writing import write_stream
 
@@ -136,7 +137,8 @@ class FakeUpstream:
             )
             for event in data
         )
-        return 200, framing.content_type, b"".join(chunks)
+        events_bytes = b"".join(chunks)
+        return 200, framing.content_type, reframed(events_bytes) if framing.binary else events_bytes
 
     def _next(self, asked: Any, source: str, http: Any, exchange: Exchange) -> Answer:
         if not self.answers:

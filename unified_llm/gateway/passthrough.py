@@ -20,6 +20,7 @@ from ..client.state.response_memory import keeps
 from ..client.telemetry.operation import SILENT, Telemetry
 from ..client.transports.route_matching import Match, own_headers
 from ..client.upstreams.upstream import Upstream
+from ..engine.registry import adapter
 from ..foundation.errors import InvalidBody, InvalidRequestError
 from ..losses import Losses
 from ..passes.convert import Converted, convert, write
@@ -137,6 +138,8 @@ def _made(given: Upstream, match: Match, stream: bool, headers: dict[str, str], 
     same = next((each for each in (given, *given.others) if each.protocol == match.protocol), None)
     if same is None or same.defaults or same.fixed or same.omitted or same.path or same.stream_path:
         return _Plan(given, given, None)
+    if stream and adapter(match.protocol).streams.framing.binary:
+        return _Plan(given, given, None)  # its events are taken out of their frames
     upstream = same.with_(others=())
     http = {
         "method": match.route.method,

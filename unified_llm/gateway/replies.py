@@ -20,6 +20,7 @@ from ..foundation.json_codec import dump
 from ..losses import Losses
 from ..passes.convert import write
 from ..streams.byte_pipeline import ByteStream
+from ..streams.framings.eventstream import reframed
 from .passed_usage import Tap
 
 __all__ = [
@@ -173,8 +174,10 @@ async def send_stream(
 ) -> None:
     """A converted stream: one write an event, because some clients need that."""
     await _start(send, reply.status, {**reply.headers, **cors})
+    binary = reply.stream is not None and reply.stream.binary
     async with aclosing(events_of(wire, reply, finish)) as events:
         async for event in events:
+            event = reframed(event) if binary else event
             await send({"type": "http.response.body", "body": event, "more_body": True})
     await send({"type": "http.response.body", "body": b""})
 

@@ -25,6 +25,7 @@ KindName: TypeAlias = (
 
 ProtocolName: TypeAlias = (
     Literal[
+        "amazon-converse",
         "anthropic-messages",
         "google-generate-content",
         "google-generate-content:openapi",

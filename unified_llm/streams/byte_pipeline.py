@@ -1,6 +1,7 @@
 """The front door for streams as bytes: what comes from an upstream's socket, as the target's own clients read it.
 
-Around the pipe of `conversion.py` stand the two framings there are: server-sent events, and one JSON array of them all.
+Around the pipe of `conversion.py` stand the framings there are: server-sent events, one JSON array of them all, and
+binary frames, which are server-sent events to everything but the front door.
 The short way of a stream's bulk is shorter here: a frame that is known by its bytes is neither parsed nor built
 (`byte_fast_path.py`).
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
+from ..engine.registry import adapter
 from ..foundation.errors import RemoteProtocolError, UnifiedLLMError
 from ..foundation.exchange import Exchange
 from ..foundation.usage_errors import InvalidArgument
@@ -19,6 +21,7 @@ from ..provenance.opaque import escaped_json
 from .byte_fast_path import reader_of, writer_of
 from .event_fast_path import NOTHING_MORE, ReadMore, WriteMore
 from .folds import aclose
+from .framings.eventstream import BinaryDecoder, reframed
 from .framings.jsonarray import JSONArrayEncoder, StreamDecoder
 from .framings.sse import Passing, SSEDecoder, encode, is_garbled, parse_data
 from .pipeline import Pipe
@@ -40,8 +43,9 @@ class ByteStream:
 
     def __init__(self, source: str, target: str, *, array: bool | None = None, **options: Any) -> None:
         self.pipe: Pipe = Pipe(source, target, **options)
-        self.decoder: StreamDecoder | SSEDecoder = (
-            StreamDecoder() if self.pipe.origin.streams.framing.array else SSEDecoder()
+        origin = self.pipe.origin.streams.framing
+        self.decoder: StreamDecoder | SSEDecoder | BinaryDecoder = (
+            BinaryDecoder() if origin.binary else StreamDecoder() if origin.array else SSEDecoder()
         )
         framing = self.pipe.goal.streams.framing
         self.named: bool = framing.named
@@ -87,7 +91,11 @@ class ByteStream:
         """The way of bytes that nothing is known of."""
         pipe, plain = self.pipe, self.decoder.plain
         self._read_latest()
-        events = self.decoder.feed(chunk)
+        try:
+            events = self.decoder.feed(chunk)
+        except UnifiedLLMError as error:
+            self.error = error
+            return []
         out = self._through(events)
         if pipe.reads_more is not self.reads_more:
             self.reads_more, self.known, self.tries = pipe.reads_more, None, 0
@@ -126,13 +134,20 @@ class ByteStream:
     def close(self) -> list[bytes]:
         if self.error is None:
             self._read_latest()
-        out = self._through(self.decoder.close()) if not self.over and self.error is None else []
+        out = self._through(self._last()) if not self.over and self.error is None else []
         if self.error is not None:
             raise self.error
         if self.over:
             return out
         out += [self._encode(event) for event in self.pipe.close()]
         return [*out, self.array.close()] if self.array is not None else out
+
+    def _last(self) -> Iterable[Any]:
+        try:
+            return self.decoder.close()
+        except UnifiedLLMError as error:
+            self.error = error
+            return ()
 
     def fail(self, error: Mapping[str, Any]) -> list[bytes]:
         """The end of a stream whose bytes stopped coming: a canonical error in the target's own form."""
@@ -228,7 +243,7 @@ def translate_sse(
     requested. A source that has both framings may come in either. The same protocol on both sides, with nothing to
     change, passes the bytes through untouched, line by line, but for keepalives dressed as data, which become comments,
     and for data that look like an envelope of this library. Between two protocols an event that is half of its JSON
-    ends the stream, in the target's own error.
+    ends the stream, in the target's own error. Where a protocol frames its events in binary, the bytes are such frames.
 
     >>> chunk = (b'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,'
     ...          b'"delta":{"content":"Hi"},"finish_reason":"stop"}]}\\n\\ndata: [DONE]\\n\\n')
@@ -236,7 +251,8 @@ def translate_sse(
     >>> b"".join(events).partition(b"\\n")[0]
     b'event: message_start'
     """
-    if source == target and not options:
+    binary = adapter(target).streams.framing.binary
+    if source == target and not options and not binary:
         passing = _Unchanged()
         yield from filter(None, map(passing.feed, chunks))
         if rest := passing.close():
@@ -244,8 +260,8 @@ def translate_sse(
         return
     stream = _unreported(source, target, options)
     for chunk in chunks:
-        yield from stream.feed(chunk)
-    yield from stream.close()
+        yield from map(reframed, stream.feed(chunk)) if binary else stream.feed(chunk)
+    yield from map(reframed, stream.close()) if binary else stream.close()
 
 
 @spelled_out(BytesKeywords, convert)
@@ -263,7 +279,8 @@ async def atranslate_sse(
     >>> asyncio.run(main())
     b'data: [DONE]\\n\\n'
     """
-    passing = _Unchanged() if source == target and not options else None
+    binary = adapter(target).streams.framing.binary
+    passing = _Unchanged() if source == target and not options and not binary else None
     stream = _unreported(source, target, options) if passing is None else None
     try:
         if passing is not None:
@@ -275,8 +292,8 @@ async def atranslate_sse(
         if stream is not None:
             async for chunk in chunks:
                 for out in stream.feed(chunk):
-                    yield out
+                    yield reframed(out) if binary else out
             for out in stream.close():
-                yield out
+                yield reframed(out) if binary else out
     finally:
         await aclose(chunks)

@@ -23,6 +23,7 @@ WAV = "UklGRiwAAABXQVZFZm10IBAAAAABAAEAgD4AAAB9AAACABAAZGF0YQgAAAAAAAAAAAAAAA=="
 MARK = b"\x0a\x04echo\x12\x10"
 """What every signature begins with."""
 SIGNING = {
+    "amazon-converse": ("signature", "redacted", False),
     "anthropic-messages": ("signature", "redacted", False),
     "google-generate-content": ("thought_signature", "thought_signature", True),
     "google-interactions": ("signature", "signature", False),

@@ -21,6 +21,7 @@ from unified_llm.engine.registry import adapter
 from unified_llm.foundation.json_codec import dump, parse
 from unified_llm.foundation.urls import whole_number
 from unified_llm.streams.folds import TERMINAL
+from unified_llm.streams.framings.eventstream import encode_event
 from unified_llm_local.echo.answer import Stamp, digest_of, events, opening, plain, response, size
 from unified_llm_local.echo.facts import Facts, Node, Refused, canonical, items_of
 from unified_llm_local.echo.plan import Plan, plan_of
@@ -258,7 +259,10 @@ class Service:
             last = asked.http["query"].get(name, "")
             if resumed and (shown := whole_number(last)) is not None:
                 frames = (each for each in frames if _number(each["data"], place) > shown)
-        encoded = _array(frames) if array else (_sse(each, framing.named) for each in frames)
+        if framing.binary:
+            encoded = (encode_event(each["event"], dump(each["data"])) for each in frames)
+        else:
+            encoded = _array(frames) if array else (_sse(each, framing.named) for each in frames)
         kind = framing.array if array else framing.content_type
         return Reply(200, {"content-type": kind}, _paced(encoded, held.plan))
 

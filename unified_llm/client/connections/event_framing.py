@@ -7,18 +7,25 @@ from typing import Any
 
 import httpx2
 
+from ...foundation.errors import RemoteProtocolError
 from ...models.provider_table import framings
+from ...streams.framings.eventstream import Unframed
 from ..upstreams.loading import loaded
 
 __all__ = ["AsyncEvents", "decoder_of", "events"]
 
 
-def decoder_of(response: Any) -> Any:
-    """What decodes the frames of a response; None for one in server-sent events."""
+def decoder_of(response: Any, binary: bool) -> Any:
+    """What decodes the frames of a response; None for one in server-sent events.
+
+    `binary` says that the protocol itself frames its events so; otherwise a platform does, which has a decoder.
+    """
     for name, value in response.headers.raw:
         if name.lower() == b"content-type":
             where = framings().get(value.partition(b";")[0].strip().lower().decode("latin-1"))
-            return None if where is None else loaded(where)()
+            if where is None:
+                return None
+            return Unframed() if binary else loaded(where)()
     return None
 
 
@@ -26,7 +33,7 @@ def _fed(decoder: Any, chunk: bytes) -> bytes:
     failure = ""
     try:
         found: bytes = decoder.feed(chunk)
-    except ValueError as error:
+    except (ValueError, RemoteProtocolError) as error:
         failure = str(error)
     if failure:
         raise httpx2.RemoteProtocolError(failure)

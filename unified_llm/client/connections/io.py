@@ -180,8 +180,10 @@ class Wire(_Driver):
         self._close(opened, deadline, response)
         return raw
 
-    def _chunks(self, opened: list[Any], deadline: Deadline | None, response: httpx2.Response) -> Iterator[bytes]:
-        decoder = decoder_of(response)
+    def _chunks(
+        self, opened: list[Any], deadline: Deadline | None, response: httpx2.Response, binary: bool
+    ) -> Iterator[bytes]:
+        decoder = decoder_of(response, binary)
         return response.iter_bytes() if decoder is None else events(decoder, response.iter_bytes())
 
     def _next(self, opened: list[Any], deadline: Deadline | None, chunks: Iterator[bytes]) -> bytes | None:
@@ -289,9 +291,11 @@ class AsyncWire(_Driver):
         await self._close(opened, deadline, response)
         return raw
 
-    async def _chunks(self, opened: list[Any], deadline: Deadline | None, response: httpx2.Response) -> Any:
+    async def _chunks(
+        self, opened: list[Any], deadline: Deadline | None, response: httpx2.Response, binary: bool
+    ) -> Any:
         chunks = self._chunks_of(response)
-        decoder = decoder_of(response)
+        decoder = decoder_of(response, binary)
         return chunks if decoder is None else AsyncEvents(decoder, chunks)
 
     def _chunks_of(self, response: Any) -> Any:

@@ -222,7 +222,8 @@ def outgoing_of(ask: Ask, upstream: Upstream, sent: Converted, model: str | None
     if isinstance(body, dict) and (upstream.defaults or upstream.fixed or upstream.omitted):
         body = {**upstream.defaults, **body, **upstream.fixed}
         body = {key: value for key, value in body.items() if key not in upstream.omitted}
-    headers = {"accept": "text/event-stream" if ask.stream else "application/json"}
+    framing = split(upstream.protocol)[0].streams.framing
+    headers = {"accept": framing.content_type if ask.stream else "application/json"}
     if body is not None:
         headers["content-type"] = "application/json"
     else:
@@ -377,8 +378,8 @@ def _document(upstream: Upstream, raw: bytes, headers: Mapping[str, str], model:
 
 def _begun(upstream: Upstream, response: Any, head: dict[str, Any]) -> Steps:
     """A stream, once its first event is here: until then nothing was handed out, and everything may be tried again."""
-    rest = yield Effect("chunks", (response,))
     adapter, dialect = split(upstream.protocol)
+    rest = yield Effect("chunks", (response, adapter.streams.framing.binary))
     decoder = StreamDecoder() if adapter.streams.framing.array else SSEDecoder()
     provider = provider_of(upstream.protocol, dialect)
     reader = adapter.streams.reader(Reader(adapter.protocol, dialect=dialect, facing="client", provider=provider))

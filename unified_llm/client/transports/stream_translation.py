@@ -50,6 +50,8 @@ class SurfaceStream:
             trial="reporting" if on_loss == "ignore" else "",
         )
         self._stream.pipe.aloud = True
+        # Whether its client wants the events in binary frames, which whoever sends them puts them into.
+        self.binary: bool = self._stream.pipe.goal.streams.framing.binary
         self._stream.clean = opened.upstream.hide
         self._told = told
         self._opened = opened

@@ -17,6 +17,7 @@ import httpx2
 from ...foundation.errors import APIConnectionError, APIError, APITimeoutError
 from ...foundation.usage_errors import InvalidArgument
 from ...passes.keywords import spelled_out, texts_in
+from ...streams.framings.eventstream import reframed
 from ..connections.io import TIMEOUT, AsyncWire, Wire
 from ..sending.deadline import Deadline
 from ..sending.effects import lowered
@@ -218,12 +219,15 @@ class _Body:
     def take(self, chunk: bytes | None) -> None:
         """Take in a chunk; None is the end."""
         self.over = chunk is None
-        self.ready += self.surface.close() if chunk is None else self.surface.feed(chunk)
+        self._put(self.surface.close() if chunk is None else self.surface.feed(chunk))
 
     def fail(self, error: APIError) -> None:
         """End with an error of the surface's own."""
         self.over = True
-        self.ready += self.surface.broken(error.error)
+        self._put(self.surface.broken(error.error))
+
+    def _put(self, out: list[bytes]) -> None:
+        self.ready += map(reframed, out) if self.surface.binary else out
 
 
 @lru_cache(2)

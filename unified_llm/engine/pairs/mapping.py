@@ -221,7 +221,9 @@ class Mapping:
     """The pairs of one family of nodes: `read` and `write` of one thing side by side, `cannot` for the impossible.
 
     `tag` is the wire key that distinguishes the kinds ("type", or "role" for chat messages), `default` the kind of a
-    node without it. `same` declares kinds whose wire and canonical shapes agree key for key.
+    node without it. An empty `tag` is for a family whose nodes are distinguished by the key they hold
+    (`{"text": ...}`): a kind is that key, and its pair gets the node with it. `same` declares kinds whose wire and
+    canonical shapes agree key for key.
     """
 
     __slots__ = (

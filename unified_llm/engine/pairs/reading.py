@@ -224,7 +224,7 @@ class Reader:
             if type(wire) is not dict:
                 out.append(self.unread(wire, mapping.name, mapping.tag, (wires, len(out))))
                 continue
-            kind = wire.get(tag)
+            kind = wire.get(tag) if tag else _case(wire, reads)
             if kind is None and tag not in wire and mapping.default is not None:
                 if mapping.reads.get(mapping.default) not in shaped:
                     out.append(self._untagged(mapping, wire))
@@ -258,7 +258,8 @@ class Reader:
                 out.append(self.unread(wire, mapping.name, mapping.tag))
                 continue
             rest = {} if pair in shaped else wire.copy()
-            rest.pop(tag, None)
+            if tag:
+                rest.pop(tag, None)
             mark = len(trace)
             try:
                 node = pair(wire if pair in shaped else rest, self)
@@ -392,3 +393,8 @@ def _lay(node: Node, places: Places, reader: Reader) -> None:
     here = id(node)
     for keys, wire in places:
         reader.places.setdefault((here, *keys), wire)
+
+
+def _case(wire: Node, reads: MappingABC[Any, ReadPair]) -> Any:
+    """The first key of a node that is one of the kinds: of a family whose kinds are keys."""
+    return next((key for key in wire if key in reads), None)

@@ -1,0 +1,9 @@
+"""Content blocks that are parts of a message: text, media, documents, search results, guarded and cited text."""
+
+from __future__ import annotations
+
+from . import media  # noqa: F401  (it declares the pairs of media)
+from .citations import citations
+from .text import answers, parts, read_point, with_points, written
+
+__all__ = ["answers", "citations", "parts", "read_point", "with_points", "written"]

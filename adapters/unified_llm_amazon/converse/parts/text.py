@@ -1,0 +1,227 @@
+"""Text blocks, cited ones and JSON of tool results among them, and the cache points behind blocks.
+
+A block is told apart by the key it holds (`{"text": ...}`). A cache point is a block of its own behind the one that it
+belongs to, and a field of that one in the canonical model.
+
+https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlock.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from unified_llm.engine.pairs.mapping import NATIVE, Fated, IllTyped, Mapping, Owned, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.cache_ttl import fit_lifetime, nearest
+from unified_llm.foundation.json_codec import dump_text, load_text
+
+from ..values import LIFETIMES, POINTS, PROTOCOL, is_own, move
+from .citations import citations
+
+__all__ = ["answers", "parts", "read_point", "with_points", "written"]
+
+Node = dict[str, Any]
+WritePair = Callable[[Node, Writer], Any]
+
+parts = Mapping(f"{PROTOCOL} parts", tag="")
+answers = Mapping(f"{PROTOCOL} assistant parts", tag="")
+
+
+# ---- cache points ---------------------------------------------------------------------------------------------------
+
+
+def read_point(wire: Any, last: Node | None, r: Reader, at: tuple[Any, ...]) -> bool:
+    """Give a cache point to the node before it; whether it is one that this node can hold."""
+    if type(wire) is not dict or wire.keys() != {"cachePoint"} or type(wire["cachePoint"]) is not dict:
+        return False
+    point = wire["cachePoint"]
+    if (
+        not point.keys() <= {"type", "ttl"}
+        or type(point.get("type")) is not str
+        or type(point.get("ttl", "")) is not str
+    ):
+        return False
+    if last is None or "cache" in last or last.get("type") == NATIVE or "native" in _forms(last, r):
+        return False
+    cache = last["cache"] = {"mode": POINTS.read(point["type"])}
+    if "ttl" in point:
+        cache["ttl"] = point["ttl"]
+    r.place(last, ("cache", "mode"), (..., *at, "cachePoint", "type"))
+    r.place(last, ("cache", "ttl"), (..., *at, "cachePoint", "ttl"))
+    return True
+
+
+def _forms(node: Node, r: Reader) -> Node:
+    forms: Node = ((node.get("extra") or {}).get(r.protocol) or {}).get("form") or {}
+    return forms
+
+
+def written(mapping: Mapping, *types: str) -> Callable[[WritePair], WritePair]:
+    """Declare a pair for nodes that may have a cache point behind their block, where `with_points` writes them."""
+
+    def declare(pair: WritePair) -> WritePair:
+        @mapping.write(*types)
+        def around(c: Node, w: Writer) -> Any:
+            pointed = w.context.pop("pointed", False)
+            wire = pair(c, w)
+            if pointed and wire is not None and type(c.get("cache")) is dict:
+                _settle_point(c, c.pop("cache"), w)
+            return wire
+
+        return around
+
+    return declare
+
+
+def _settle_point(c: Node, cache: Node, w: Writer) -> None:
+    """Report what of a breakpoint is not in its cache point."""
+    left = {key: value for key, value in cache.items() if key not in ("mode", "ttl")}
+    if cache.get("ttl") not in (None, *LIFETIMES) and not is_own(w):
+        c["cache"] = dict(cache)
+        fit_lifetime(c, {"ttl": cache["ttl"]}, LIFETIMES)
+        c["cache"].update(left)
+    elif left:
+        c["cache"] = Owned(left)
+
+
+def with_points(family: Mapping, nodes: Any, w: Writer) -> list[Any]:
+    """The blocks of nodes, each with its cache point behind it."""
+    out: list[Any] = []
+    for node in nodes:
+        w.context["pointed"] = True
+        blocks = w.nodes(family, (node,))
+        w.context.pop("pointed", None)
+        out += blocks
+        if blocks and type(node.get("cache")) is dict:
+            point = _point(node["cache"], w)
+            out.append({"cachePoint": point})
+            if "mode" not in node["cache"] and not is_own(w):
+                w.added(point, "type", "there is one type")
+    return out
+
+
+def _point(cache: Node, w: Writer) -> Node:
+    ttl = cache.get("ttl")
+    if ttl not in (None, *LIFETIMES) and not is_own(w):
+        ttl = nearest(ttl, LIFETIMES)
+    return {"type": POINTS.write(cache.get("mode", "explicit")), **({"ttl": ttl} if ttl is not None else {})}
+
+
+# ---- text -----------------------------------------------------------------------------------------------------------
+
+
+@parts.read("text")
+def _read_text(w: Node, r: Reader) -> Node:
+    return _text("input_text", w, r)
+
+
+@answers.read("text")
+def _read_answer(w: Node, r: Reader) -> Node:
+    return _text("output_text", w, r)
+
+
+def _text(kind: str, w: Node, r: Reader) -> Node:
+    node: Node = {"type": kind}
+    if not move(w, "text", node, "text", r, (), str):
+        raise IllTyped("text")
+    return node
+
+
+@answers.read("citationsContent")
+def _read_cited(w: Node, r: Reader) -> Node:
+    own = take(w, "citationsContent")
+    content = own.get("content")
+    if type(content) is not list or len(content) != 1 or type(content[0]) is not dict or content[0].keys() != {"text"}:
+        raise IllTyped("content")
+    if type(content[0]["text"]) is not str:
+        raise IllTyped("text")
+    node: Node = {"type": "output_text", "text": content[0]["text"]}
+    r.place(node, ("text",), ("citationsContent", "content", 0, "text"))
+    del own["content"]
+    if type(own.get("citations")) is list:
+        node["annotations"] = r.nodes(citations, own.pop("citations"))
+    if not node.get("annotations"):
+        r.form(node, "cited", True)
+    return node
+
+
+@written(answers, "output_text", "input_text", "text")
+@written(parts, "input_text", "output_text", "text")
+def _write_text(c: Node, w: Writer) -> Node:
+    text = c.pop("text", None)
+    form = w.form(c, "guard")
+    cited = w.form(c, "cited")
+    notes = w.nodes(citations, c.pop("annotations")) if type(c.get("annotations")) is list else None
+    if type(text) is not str:
+        text = ""
+    if form == "text":
+        return {"guardContent": {"text": {"text": text}}}
+    if w.form(c, "json"):
+        try:
+            return {"json": load_text(text)}
+        except ValueError:
+            pass
+    if notes or cited:
+        wire: Node = {"content": [{"text": text}]}
+        if notes is not None:
+            wire["citations"] = notes
+        return {"citationsContent": wire}
+    return {"text": text}
+
+
+@written(answers, "refusal")
+@written(parts, "refusal")
+def _write_refusal(c: Node, w: Writer) -> Node:
+    text = c.get("refusal")
+    if text is not None:
+        c["refusal"] = Fated("approximated", "sent as text")
+        c["type"] = Fated("approximated", "sent as text")
+    return {"text": text if type(text) is str else ""}
+
+
+@parts.read("json")
+def _read_json(w: Node, r: Reader) -> Node:
+    node = {"type": "input_text", "text": dump_text(w.pop("json"))}
+    r.place(node, ("text",), ("json",))
+    r.form(node, "json", True)
+    return node
+
+
+# ---- search results -------------------------------------------------------------------------------------------------
+
+
+@answers.read("searchResult")
+@parts.read("searchResult")
+def _read_result(w: Node, r: Reader) -> Node:
+    own = take(w, "searchResult")
+    node: Node = {"type": "search_result"}
+    for key in ("source", "title"):
+        move(own, key, node, key, r, ("searchResult",), str)
+    if type(own.get("content")) is list:
+        node["content"] = r.nodes(parts, own.pop("content"))
+    if type(own.get("citations")) is dict and type(own["citations"].get("enabled")) is bool:
+        node["citations"] = {"enabled": take(own, "citations").pop("enabled")}
+        r.place(node, ("citations", "enabled"), ("searchResult", "citations", "enabled"))
+    return node
+
+
+@written(answers, "search_result")
+@written(parts, "search_result")
+def _write_result(c: Node, w: Writer) -> Node:
+    wire: Node = {}
+    for key in ("source", "title"):
+        if type(c.get(key)) is str:
+            wire[key] = c.pop(key)
+        elif not is_own(w):
+            wire[key] = ""
+            w.added(wire, key, "required by amazon-converse")
+    content = c.pop("content", None)
+    if type(content) is str:
+        wire["content"] = [{"text": content}]
+    elif type(content) is list:
+        wire["content"] = w.nodes(parts, content)
+    if type(c.get("citations")) is dict and "enabled" in c["citations"]:
+        wire["citations"] = {"enabled": take(c, "citations").pop("enabled")}
+    return {"searchResult": wire}

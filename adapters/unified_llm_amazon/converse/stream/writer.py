@@ -1,0 +1,398 @@
+"""Writing a stream: canonical events to the frames of a message and its blocks.
+
+What came from this protocol goes back frame by frame. Anything else is given the frames that clients expect: one
+`messageStart`, numbered blocks that never overlap (events of a later item wait for the earlier one), a signature before
+the end of reasoning, `messageStop` and `metadata`. A failed response is an exception, and nothing follows it.
+
+https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStreamOutput.html
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.engine.pairs.mapping import fill
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.provenance.opaque import is_sealed
+from unified_llm.streams.folds import FRAME, TERMINAL
+
+from ..calls import blocks, sealed, thoughts
+from ..errors import EXCEPTION, write_error
+from ..parts import answers, citations
+from ..response import answered, write_end
+from ..turns import write_blocks
+from ..values import ERRORS
+from .pieces import ARGUMENTS, CITED, EXCEPTIONS, STOPS, TEXT_PARTS, TEXTS, THOUGHTS, UNHEARD, pieces
+
+__all__ = ["ConverseWriter"]
+
+Event = dict[str, Any]
+Node = dict[str, Any]
+
+
+class ConverseWriter:
+    """Canonical events to wire events."""
+
+    def __init__(self, writer: Writer) -> None:
+        self.w = writer
+        self.own = self.begun = self.failed = False
+        self.frame: Node = {}
+        self.rest: Node = {}
+        self.padding: Any = None
+        self.index = -1
+        self.at: Any = None  # the item that is open, and what waits for it
+        self.item: Node = {}
+        self.waiting: dict[Any, list[Event]] = {}
+        self.places: dict[Any, int] = {}  # the blocks that are open, by item or by item and part
+        self.sent = ""
+        self.cited = 0
+        self.part: Any = None
+        self.ended: set[Any] = set()  # the parts whose block has ended
+        self.output: list[Node] = []
+
+    def feed(self, event: Event) -> list[Event]:
+        own = (event.get("extra") or {}).get(self.w.protocol) or {}
+        self.frame = own.get("frame") or {}
+        self.rest = own.get("rest") or {}
+        self.padding = event.get("obfuscation") if self.w.source == self.w.protocol else None
+        kind = event["type"]
+        if self.frame.get("synthetic"):
+            return []
+        if kind == FRAME:
+            return [{"event": self.frame["event"], "data": self.frame["data"]}] if "event" in self.frame else []
+        if kind == "response.created" and "name" in self.frame:
+            self.own = self.w.context["own"] = True
+        if self.own:
+            return self._own(kind, event)
+        return self._foreign(kind, event)
+
+    def close(self) -> list[Event]:
+        return []
+
+    # ---- frames ----------------------------------------------------------------------------------------------
+
+    def _emit(self, name: str, data: Node) -> Event:
+        if self.rest:
+            data, self.rest = fill(data, self.rest), {}
+        if self.padding is not None:
+            data, self.padding = {**data, "p": self.padding}, None
+        return {"event": name, "data": data}
+
+    def _start(self, start: Node, place: Any) -> Event:
+        self.index = self.frame.get("index", self.index + 1)
+        self.places[place] = self.index
+        return self._emit("contentBlockStart", {"start": start, "contentBlockIndex": self.index})
+
+    def _delta(self, place: Any, delta: Node) -> Event:
+        if "index" in self.frame:
+            self.places[place] = self.frame["index"]
+        elif place not in self.places:
+            self.index += 1
+            self.places[place] = self.index
+        return self._emit("contentBlockDelta", {"delta": delta, "contentBlockIndex": self.places[place]})
+
+    def _stop(self, place: Any) -> Event:
+        index = self.places.pop(place, self.index)
+        return self._emit("contentBlockStop", {"contentBlockIndex": self.frame.get("index", index)})
+
+    def _end_of(self, response: Node, output: list[Node], stop: Node | None = None) -> Node:
+        doc = self.w.doc
+
+        def pair(c: Node, w: Writer) -> Node:
+            c.pop("output", None)
+            if self.own:
+                c.pop("status", None)
+            return write_end(c, output, w, stop)
+
+        wire: Node = self.w.root(pair, response)
+        self.w.doc = doc
+        return wire
+
+    def _error(self, event: Event) -> list[Event]:
+        if self.failed:
+            return []
+        self.failed = True
+        error = event.get("error")
+        if type(error) is not dict:
+            error = {key: event[key] for key in ("code", "message", "param", "status") if event.get(key) is not None}
+            error["type"] = "server_error"
+        doc = self.w.doc
+        self.w.context["in stream"] = True
+        data = self.w.root(write_error, {"error": error})
+        self.w.doc = doc
+        name = self.frame.get("event")
+        word = self.w.context["word"]
+        if name is None:
+            name = word[:1].lower() + word[1:]
+            if name not in EXCEPTIONS:
+                name = "modelStreamErrorException" if ERRORS.reads.get(word) != "timeout" else "modelTimeoutException"
+            if not name.endswith(EXCEPTION):
+                name += EXCEPTION
+        elif name == "error":
+            data = {"code": word, **data}
+        return [self._emit(name, data)]
+
+    # ---- events that were frames of this protocol ------------------------------------------------------------
+
+    def _own(self, kind: str, event: Event) -> list[Event]:
+        at = event.get("output_index", 0)
+        place = (at, event["content_index"]) if "content_index" in event else at
+        if kind == "response.created":
+            role = {} if "role" in self.rest else {"role": "assistant"}
+            return [self._emit("messageStart", role)]
+        if kind in TEXTS:
+            return [self._delta(place, {"text": event["delta"]})]
+        if kind in THOUGHTS:
+            return [self._delta(at, {"reasoningContent": {"text": event["delta"]}})]
+        if kind == CITED:
+            return [self._delta(place, {"citation": self.w.node(citations, event["annotation"])})]
+        if kind == ARGUMENTS:
+            return [self._delta(at, {"toolUse": {"input": event["delta"]}})]
+        if kind == "response.output_item.added" and event["item"].get("type") == "function_call":
+            wire = self.w.node(blocks, {**event["item"], "arguments": ""})["toolUse"]
+            return [self._start({"toolUse": {key: wire[key] for key in wire if key != "input"}}, at)]
+        if kind in ("response.content_part.done", "response.output_item.done") and "index" in self.frame:
+            return [self._stop(place)]
+        if kind in TERMINAL:
+            return self._own_end(event["response"])
+        return self._error(event) if kind == "error" else []
+
+    def _own_end(self, response: Node) -> list[Event]:
+        frame, padding = self.frame, self.padding
+        message = self._end_of(response, response.get("output") or [])
+        out: list[Event] = []
+        stop = frame.get("stop")
+        if stop is not None:
+            data = {key: message.pop(key) for key in stop if key in message}
+            self.padding = frame.get("padding")
+            out.append(self._emit("messageStop", data))
+        elif "metadata" in frame:
+            message = {key: message[key] for key in message if key not in STOPS}
+        if frame.get("metadata") == "absent":
+            return out
+        self.padding = padding
+        return [*out, self._emit("metadata", message)]
+
+    # ---- events of others ------------------------------------------------------------------------------------
+
+    def _foreign(self, kind: str, event: Event) -> list[Event]:
+        if self.failed:
+            return []
+        if kind == "error":
+            return self._error(event)
+        if kind == "response.created":
+            return self._begin()
+        if kind in TERMINAL:
+            return self._end(kind, event["response"])
+        if "output_index" not in event:
+            return []
+        if event.get("choice"):
+            self.w.report(event, (), "lost", "amazon-converse returns one response", "output.choices")
+            return []
+        out = self._begin()
+        at = event["output_index"]
+        if self.at is not None and self.at != at:
+            self.waiting.setdefault(at, []).append(event)
+            return out
+        return out + self._inside(kind, event, at)
+
+    def _begin(self) -> list[Event]:
+        if self.begun:
+            return []
+        self.begun = True
+        self.w.context["own"] = False
+        return [self._emit("messageStart", {"role": "assistant"})]
+
+    def _inside(self, kind: str, event: Event, at: int) -> list[Event]:
+        if kind == "response.output_item.added":
+            self.at, self.item, self.sent, self.cited, self.part = at, event["item"], "", 0, None
+            return self._open_call(event["item"], at) if event["item"].get("type") == "function_call" else []
+        if kind == "response.output_item.done":
+            out = self._close_item(event["item"], at)
+            self.at = None
+            return out + self._next()
+        item, place = self.item, (at, event.get("content_index", 0))
+        if item.get("role", "assistant") != "assistant":
+            return []
+        if item.get("type") == "message" and kind in TEXTS:
+            return self._text(event["delta"], place)
+        if kind == ARGUMENTS and item.get("type") == "function_call" and event["delta"]:
+            out = self._open_call(item, at)
+            self.sent += event["delta"]
+            return [*out, self._delta(at, {"toolUse": {"input": event["delta"]}})]
+        if kind in THOUGHTS and item.get("type") == "reasoning":
+            return self._think(event, at)
+        if kind == CITED and item.get("type") == "message":
+            return self._cite(event["annotation"], place)
+        if kind == "response.content_part.done":
+            return self._part_done(event["part"], place)
+        if kind in UNHEARD:
+            self.w.report(event, ("delta",), "lost", "amazon-converse streams it as a whole")
+        return []
+
+    def _text(self, text: str, place: Any) -> list[Event]:
+        if not text:
+            return []
+        self.sent += text
+        return [self._delta(place, {"text": text})]
+
+    def _cite(self, note: Node, place: Any) -> list[Event]:
+        mark = len(self.w.raw)  # told with the text that it is about
+        wire = self.w.node(citations, note)
+        del self.w.raw[mark:]
+        if wire is None:
+            return []
+        self.cited += 1
+        return [self._delta(place, {"citation": wire})]
+
+    def _think(self, event: Event, at: int) -> list[Event]:
+        text = event["delta"]
+        if not text:
+            return []
+        key = (event["type"], event.get("content_index", event.get("summary_index", 0)))
+        if self.sent and key != self.part:
+            text = "\n\n" + text
+        self.part = key
+        self.sent += text
+        return [self._delta(at, {"reasoningContent": {"text": text}})]
+
+    def _open_call(self, item: Node, at: int) -> list[Event]:
+        if at in self.places or not (item.get("call_id") and item.get("name")):
+            return []
+        mark = len(self.w.raw)  # what has no place in it is told when the item is whole
+        block = self.w.node(blocks, {**item, "arguments": ""})
+        del self.w.raw[mark:]
+        if block is None:
+            return []
+        return [self._start({"toolUse": {key: value for key, value in block["toolUse"].items() if key != "input"}}, at)]
+
+    def _part_done(self, part: Node, place: Any) -> list[Event]:
+        """The end of a part of a message; what it holds beside what was sent is told when the item is whole."""
+        if self.item.get("type") != "message":
+            return []
+        out: list[Event] = []
+        mark = len(self.w.raw)
+        block = self.w.node(answers, part)
+        if part.get("type") not in TEXT_PARTS:
+            out = self._blocks([block])
+        else:
+            text = part.get("text", part.get("refusal"))
+            if type(text) is str and text.startswith(self.sent):
+                out = self._text(text[len(self.sent) :], place)
+            if place in self.places:
+                cited = (block.get("citationsContent") or {}).get("citations") or () if type(block) is dict else ()
+                out += [self._delta(place, {"citation": each}) for each in cited[self.cited :]]
+                out.append(self._stop(place))
+        del self.w.raw[mark:]
+        self.sent, self.cited = "", 0
+        if out:
+            self.ended.add(place)
+        return out
+
+    # ---- the end of an item ----------------------------------------------------------------------------------
+
+    def _close_item(self, item: Node, at: int) -> list[Event]:
+        self.output.append(item)
+        kind = item.get("type")
+        if kind == "message" and item.get("role", "assistant") == "assistant":
+            return self._close_message(item, at)
+        if kind == "reasoning":
+            return self._close_reasoning(item, at)
+        if kind == "function_call":
+            return self._close_call(item, at)
+        return self._whole(item)
+
+    def _close_message(self, item: Node, at: int) -> list[Event]:
+        out: list[Event] = []
+        content = item.get("content")
+        if type(content) is str:
+            content = [{"type": "output_text", "text": content}] if content else []
+        for number, part in enumerate(content or ()):
+            place = (at, number)
+            if place in self.places or place in self.ended:
+                self.w.nodes(answers, (part,))
+                self.w.too_late(part, "its block had begun") if part.get("type") in TEXT_PARTS else None
+                out += [self._stop(place)] if place in self.places else []
+                continue
+            found = write_blocks([{"type": "message", "role": "assistant", "content": [part]}], self.w)
+            if any(not pieces(block) for block in found):
+                self.w.drop(part, "amazon-converse does not stream such a block")
+            out += self._blocks(found)
+
+        def pair(c: Node, w: Writer) -> Node:
+            c.pop("role", None)
+            c.pop("content", None)
+            return {}
+
+        self.w.piece(pair, item)
+        return out
+
+    def _close_reasoning(self, item: Node, at: int) -> list[Event]:
+        block = self.w.node(blocks, item)
+        if block is None:
+            return []
+        if at not in self.places:
+            return self._blocks([block])
+        inner = block["reasoningContent"].get("reasoningText") or {}
+        out, text = [], thoughts(item)
+        if text.startswith(self.sent) and len(text) > len(self.sent):
+            out.append(self._delta(at, {"reasoningContent": {"text": text[len(self.sent) :]}}))
+            self.sent = text
+        signature = inner.get("signature") or sealed(item, self.sent, self.w)
+        if is_sealed(signature):
+            self.w.travels(item)
+        out.append(self._delta(at, {"reasoningContent": {"signature": signature}}))
+        return [*out, self._stop(at)]
+
+    def _close_call(self, item: Node, at: int) -> list[Event]:
+        if not answered([item], self.w):
+            return []
+        out = self._open_call(item, at)
+        arguments = item.get("arguments") or ""
+        if arguments.startswith(self.sent) and len(arguments) > len(self.sent):
+            out.append(self._delta(at, {"toolUse": {"input": arguments[len(self.sent) :]}}))
+        block = self.w.node(blocks, item)
+        if at in self.places:
+            return [*out, self._stop(at)]
+        return out + self._blocks([block] if block is not None else [])
+
+    def _whole(self, item: Node) -> list[Event]:
+        return self._blocks(write_blocks([item], self.w)) if answered([item], self.w) else []
+
+    def _blocks(self, whole: list[Any]) -> list[Event]:
+        """Blocks that were not streamed, in the frames they would have been."""
+        out: list[Event] = []
+        for block in whole:
+            place = ("whole", self.index + 1)
+            for start, delta in pieces(block):
+                if start is not None:
+                    out.append(self._start(start, place))
+                if delta is not None:
+                    out.append(self._delta(place, delta))
+            if place in self.places:
+                out.append(self._stop(place))
+        return out
+
+    def _next(self) -> list[Event]:
+        out: list[Event] = []
+        while self.at is None and self.waiting:
+            at = next(iter(self.waiting))
+            for event in self.waiting.pop(at):
+                out += self._inside(event["type"], event, at)
+        return out
+
+    def _end(self, kind: str, response: Node) -> list[Event]:
+        status = response.get("status")
+        if status in ("failed", "cancelled") or (kind == "response.failed" and not response.get("finish")):
+            said = "cancelled" if status == "cancelled" else "the response failed"
+            error = response.get("error") or {"type": "server_error", "message": said}
+            return self._error({"type": "error", "error": error})
+        out = self._begin()
+        if not self.output:
+            for item in response.get("output") or ():
+                self.output.append(item)
+                out += self._whole(item)
+        stop: Node = {}
+        message = self._end_of(response, self.output, stop)
+        stop.update({key: message.pop(key) for key in STOPS if key in message})
+        return [*out, self._emit("messageStop", stop), self._emit("metadata", message)]

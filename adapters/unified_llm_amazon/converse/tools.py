@@ -1,0 +1,153 @@
+"""Tools and the choice of them: `toolConfig`.
+
+https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolConfiguration.html
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.emulation import as_function
+from unified_llm.passes.schemas import NameRule, SchemaProfile
+
+from .parts import read_point, with_points, written
+from .values import PROTOCOL, is_own, move
+
+__all__ = ["SCHEMAS", "read_tools", "tools", "write_tools"]
+
+Node = dict[str, Any]
+
+tools = Mapping(f"{PROTOCOL} tools", tag="")
+
+# https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html
+_NAMES = NameRule("A-Za-z0-9_-", "A-Za-z0-9_-", 64)
+SCHEMAS = {"tools": SchemaProfile(root_object=True, names=_NAMES), "output": SchemaProfile(root_object=True)}
+_NO_PARAMETERS: Node = {"type": "object", "properties": {}}
+_CALLS = frozenset(("function_call", "custom_tool_call"))
+
+
+@tools.read("toolSpec")
+def _read_tool(w: Node, r: Reader) -> Node:
+    own = take(w, "toolSpec")
+    node: Node = {"type": "function"}
+    if not move(own, "name", node, "name", r, ("toolSpec",), str):
+        raise IllTyped("name")
+    move(own, "description", node, "description", r, ("toolSpec",), str)
+    if type(own.get("inputSchema")) is dict and type(own["inputSchema"].get("json")) is dict:
+        inner = take(own, "inputSchema")
+        node["parameters"] = inner.pop("json")
+        r.place(node, ("parameters",), ("toolSpec", "inputSchema", "json"))
+    move(own, "strict", node, "strict", r, ("toolSpec",), bool)
+    return node
+
+
+@written(tools, "function")
+def _write_tool(c: Node, w: Writer) -> Node:
+    wire: Node = {"name": c.pop("name", None) or ""}
+    if type(c.get("description")) is str and (c["description"] or is_own(w)):
+        wire["description"] = c.pop("description")
+    parameters = c.pop("parameters", None)
+    if type(parameters) is dict:
+        wire["inputSchema"] = {"json": parameters}
+    elif not is_own(w):
+        wire["inputSchema"] = {"json": _NO_PARAMETERS}
+        w.added(wire, "inputSchema", "required by amazon-converse")
+    if type(c.get("strict")) is bool:
+        wire["strict"] = c.pop("strict")
+    return {"toolSpec": wire}
+
+
+@written(tools, "custom")
+def _write_custom(c: Node, w: Writer) -> Node:
+    made = as_function(c, w)
+    c["type"] = Fated("approximated", "custom tool sent as a function with one string")
+    spec: Node = {"name": made.get("name", ""), "description": made["description"]}
+    return {"toolSpec": {**spec, "inputSchema": {"json": made["parameters"]}}}
+
+
+# ---- the whole of `toolConfig` --------------------------------------------------------------------------------------
+
+
+def read_tools(w: Node, node: Node, r: Reader, at: tuple[Any, ...]) -> None:
+    """Read `toolConfig` of a request."""
+    if type(w.get("toolConfig")) is not dict:
+        return
+    own = take(w, "toolConfig")
+    at = (*at, "toolConfig")
+    if type(own.get("tools")) is list:
+        found: list[Node] = []
+        for index, wire in enumerate(own.pop("tools")):
+            if not read_point(wire, found[-1] if found else None, r, (*at, "tools", index)):
+                found += r.nodes(tools, [wire])
+        node["tools"] = found
+        r.place(node, ("tools",), (*at, "tools"))
+    choice = own.get("toolChoice")
+    if type(choice) is not dict or len(choice) != 1:
+        return
+    ((key, value),) = choice.items()
+    if key in _CHOICES and value == {}:
+        node["tool_choice"] = _CHOICES[key]
+    elif key == "tool" and type(value) is dict and value.keys() == {"name"} and type(value["name"]) is str:
+        node["tool_choice"] = {"type": "function", "name": value["name"]}
+        r.place(node, ("tool_choice", "name"), (*at, "toolChoice", "tool", "name"))
+    else:
+        return
+    del own["toolChoice"]
+    r.place(node, ("tool_choice",), (*at, "toolChoice"))
+
+
+_CHOICES = {"auto": "auto", "any": "required"}
+_WRITTEN = {"auto": "auto", "required": "any", "validated": "any"}
+
+
+def write_tools(c: Node, wire: Node, w: Writer) -> None:
+    """Write `toolConfig` of a request, which has to be there beside calls in the history."""
+    own = is_own(w)
+    config: Node = {}
+    found, choice = c.pop("tools", None), c.get("tool_choice")
+    called = {} if own else _called(c.get("input"))
+    if choice == "none" and not called and not own:
+        for tool in found if type(found) is list else ():
+            w.drop(tool, "no call is wanted")
+        found = None
+        c["tool_choice"] = Fated("approximated", "sent without tools")
+    elif choice is not None:
+        _write_choice(c, choice, config, w)
+    if type(found) is list:
+        config = {"tools": with_points(tools, found, w), **config}
+    if not own and not config.get("tools"):
+        if "toolChoice" in config:
+            c["tool_choice"] = Fated("approximated", "there are no tools to choose from")
+        if not called:
+            return
+        config = {"tools": [{"toolSpec": {"name": name, "inputSchema": {"json": _NO_PARAMETERS}}} for name in called]}
+        w.added(wire, "toolConfig", "required by amazon-converse where the history has calls")
+    if config:
+        wire["toolConfig"] = config
+
+
+def _called(items: Any) -> dict[str, None]:
+    """The names of the tools that a history calls."""
+    calls = [item for item in items if item.get("type") in _CALLS] if type(items) is list else []
+    return {item["name"]: None for item in calls if type(item.get("name")) is str and item["name"]}
+
+
+def _write_choice(c: Node, choice: Any, config: Node, w: Writer) -> None:
+    if type(choice) is str and choice in _WRITTEN:
+        config["toolChoice"] = {_WRITTEN[choice]: {}}
+        del c["tool_choice"]
+        return
+    if type(choice) is not dict:
+        return
+    own = take(c, "tool_choice")
+    if own.get("type") in ("function", "custom") and type(own.get("name")) is str:
+        config["toolChoice"] = {"tool": {"name": own.pop("name")}}
+        if own["type"] == "function":
+            del own["type"]
+        else:
+            own["type"] = Fated("approximated", "sent as a function")
+    elif own.get("type") == "allowed_tools" and own.get("mode") in _WRITTEN:
+        config["toolChoice"] = {_WRITTEN[own.pop("mode")]: {}}

@@ -1,0 +1,383 @@
+"""Words and small values of Converse: media formats, ends, error types, token counts, and what only this protocol has.
+
+https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unified_llm.engine.pairs.mapping import Bimap, Fated, Owned, take
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.pairs.table import Field, Table
+from unified_llm.engine.pairs.writing import Writer
+
+__all__ = [
+    "ERRORS",
+    "FINISH",
+    "FORMS",
+    "INCOMPLETE",
+    "LIFETIMES",
+    "MEDIA",
+    "NATIVES",
+    "POINTS",
+    "PROTOCOL",
+    "REFUSES",
+    "REQUEST",
+    "RESPONSE",
+    "STATUS",
+    "format_of",
+    "is_own",
+    "media_type_of",
+    "move",
+    "read_usage",
+    "write_usage",
+]
+
+Node = dict[str, Any]
+
+PROTOCOL = "amazon-converse"
+LIFETIMES = ("5m", "1h")
+POINTS = Bimap({"default": "explicit"})
+
+# Settings beside `inferenceConfig`; the others are in `request.py`.
+REQUEST = Table("request", Field("requestMetadata", "metadata"))
+RESPONSE = Table("response")
+
+FINISH = Bimap(
+    {
+        "end_turn": "stop",
+        "tool_use": "tool_calls",
+        "max_tokens": "length",
+        "stop_sequence": "stop_sequence",
+        "content_filtered": "safety",
+        "malformed_model_output": "error",
+        "malformed_tool_use": "malformed_call",
+        "model_context_window_exceeded": "context_window",
+    },
+    reading={"guardrail_intervened": "safety"},
+    writing={
+        "refusal": "content_filtered",
+        "recitation": "content_filtered",
+        "pause": "end_turn",
+        "cancelled": "end_turn",
+        "other": "end_turn",
+    },
+)
+INCOMPLETE = frozenset(("length", "context_window", "safety", "recitation"))
+
+ERRORS = Bimap(
+    {
+        "ValidationException": "invalid_request",
+        "UnrecognizedClientException": "authentication",
+        "AccessDeniedException": "permission",
+        "ResourceNotFoundException": "not_found",
+        "ConflictException": "conflict",
+        "ThrottlingException": "rate_limit",
+        "ServiceQuotaExceededException": "quota",
+        "ModelTimeoutException": "timeout",
+        "InternalServerException": "server_error",
+        "ServiceUnavailableException": "overloaded",
+    },
+    reading={
+        "ModelErrorException": "server_error",
+        "ModelStreamErrorException": "server_error",
+        "ModelNotReadyException": "overloaded",
+        "ExpiredTokenException": "authentication",
+        "IncompleteSignatureException": "authentication",
+        "InvalidSignatureException": "authentication",
+        "MissingAuthenticationTokenException": "authentication",
+    },
+    writing={
+        "context_overflow": "ValidationException",
+        "content_filter": "ValidationException",
+        "too_large": "ValidationException",
+        "other": "InternalServerException",
+    },
+)
+STATUS = {
+    "invalid_request": 400,
+    "context_overflow": 400,
+    "content_filter": 400,
+    "too_large": 400,
+    "quota": 400,
+    "conflict": 400,
+    "authentication": 403,
+    "permission": 403,
+    "not_found": 404,
+    "timeout": 408,
+    "rate_limit": 429,
+    "server_error": 500,
+    "other": 500,
+    "overloaded": 503,
+}
+
+# ---- media: a format is one word here, and a media type elsewhere ---------------------------------------------------
+
+MEDIA = {
+    "image": Bimap({word: f"image/{word}" for word in ("png", "jpeg", "gif", "webp")}, writing={"image/jpg": "jpeg"}),
+    "video": Bimap(
+        {
+            "mkv": "video/x-matroska",
+            "mov": "video/quicktime",
+            "mp4": "video/mp4",
+            "webm": "video/webm",
+            "flv": "video/x-flv",
+            "mpeg": "video/mpeg",
+            "mpg": "video/mpg",
+            "wmv": "video/x-ms-wmv",
+            "three_gp": "video/3gpp",
+        },
+        writing={"video/mov": "mov", "video/wmv": "wmv"},
+    ),
+    "audio": Bimap(
+        {
+            **{word: f"audio/{word}" for word in ("opus", "wav", "aac", "flac", "mp4", "ogg", "x-aac", "m4a", "webm")},
+            "mp3": "audio/mp3",
+            "mkv": "audio/x-matroska",
+            "mka": "audio/matroska",
+            "mpeg": "audio/mpeg",
+            "mpga": "audio/mpga",
+            "pcm": "audio/pcm",
+        },
+        writing={"audio/x-wav": "wav"},
+    ),
+    "document": Bimap(
+        {
+            "pdf": "application/pdf",
+            "csv": "text/csv",
+            "doc": "application/msword",
+            "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+            "xls": "application/vnd.ms-excel",
+            "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+            "html": "text/html",
+            "txt": "text/plain",
+            "md": "text/markdown",
+        },
+        writing={"text/x-markdown": "md"},
+    ),
+}
+
+
+def media_type_of(kind: str, word: Any) -> str | None:
+    """The media type of a format; None for a word that is not declared."""
+    return MEDIA[kind].reads.get(word) if type(word) is str else None
+
+
+def format_of(kind: str, media_type: Any) -> str | None:
+    """The format of a media type, whatever its parameters; None for one that the API does not take."""
+    return MEDIA[kind].writes.get(media_type.partition(";")[0].strip().lower()) if type(media_type) is str else None
+
+
+# ---- helpers --------------------------------------------------------------------------------------------------------
+
+
+def is_own(w: Writer) -> bool:
+    """Whether the document being written was read from this protocol: then it is left as it is."""
+    own = w.context.get("own")
+    if own is None:
+        extra = w.doc.get("extra") if type(w.doc) is dict else None
+        own = w.context["own"] = w.source == w.protocol or PROTOCOL in (extra or {})
+    return bool(own)
+
+
+def move(w: Node, key: str, node: Node, name: str, r: Reader, at: tuple[Any, ...], *kinds: type) -> bool:
+    """Move a value of one of these types from a wire object to the canonical node; `at` is where that object stands."""
+    if key not in w or type(w[key]) not in kinds:
+        return False
+    node[name] = w.pop(key)
+    r.place(node, (name,), (*at, key))
+    return True
+
+
+# ---- token counts: cached input is counted apart here, and part of the sum elsewhere --------------------------------
+
+_PARTS = {"cacheReadInputTokens": "cached_tokens", "cacheWriteInputTokens": "cache_write_tokens"}
+
+
+def read_usage(w: Node, r: Reader) -> Node:
+    """The canonical usage of a wire usage object, which is consumed."""
+    usage: Node = {}
+    details: Node = {}
+    wire = dict(w)
+    for key, name in _PARTS.items():
+        if type(w.get(key)) is int:
+            details[name] = w.pop(key)
+            r.place(usage, ("input_tokens_details", name), (key,))
+    if type(w.get("inputTokens")) is int:
+        usage["input_tokens"] = w.pop("inputTokens") + sum(details.values())
+        r.place(usage, ("input_tokens",), ("inputTokens",))
+    move(w, "outputTokens", usage, "output_tokens", r, (), int)
+    said, both = w.get("totalTokens"), ("input_tokens" in usage and "output_tokens" in usage)
+    if type(said) is int and both:
+        total = usage["input_tokens"] + usage["output_tokens"]
+        if said in (total, total - sum(details.values())):
+            move(w, "totalTokens", usage, "total_tokens", r, (), int)
+            usage["total_tokens"] = total
+            if said != total:
+                r.form(usage, "total", "fresh")
+    if "total_tokens" not in usage and "totalTokens" not in w:
+        r.form(usage, "total", "absent")
+    written = w.get("cacheDetails")
+    if type(written) is list and written and _is_written(written):
+        details["cache_write_tokens_details"] = {each["ttl"]: each["inputTokens"] for each in written}
+        del w["cacheDetails"]
+        r.place(usage, ("input_tokens_details", "cache_write_tokens_details"), ("cacheDetails",))
+    if details:
+        usage["input_tokens_details"] = details
+    if w:
+        r.keep(usage, w)
+    return r.made(usage, wire)
+
+
+def _is_written(entries: list[Any]) -> bool:
+    """Whether these are counts of written tokens by lifetime, one for each."""
+    if any(type(each) is not dict or each.keys() != {"ttl", "inputTokens"} for each in entries):
+        return False
+    words = [each["ttl"] for each in entries]
+    return all(type(word) is str for word in words) and len({*words}) == len(words)
+
+
+def write_usage(c: Node, w: Writer) -> Node:
+    """The wire usage of a canonical one, which is consumed."""
+    own = is_own(w)
+    details = take(c, "input_tokens_details") if type(c.get("input_tokens_details")) is dict else Owned()
+    if type(c.get("output_tokens_details")) is dict:
+        take(c, "output_tokens_details")
+    counts = [c.get(key) if type(c.get(key)) is int else None for key in ("input_tokens", "output_tokens")]
+    parts = {key: details[name] for key, name in _PARTS.items() if type(details.get(name)) is int}
+    fresh = None
+    wire: Node = {}
+    if counts[0] is not None:
+        fresh = counts[0] - sum(parts.values())
+        c.pop("input_tokens")
+        if fresh < 0:
+            c["input_tokens"] = Fated("approximated", "the parts exceed their sum")
+            fresh = 0
+        wire["inputTokens"] = fresh
+    if counts[1] is not None:
+        wire["outputTokens"] = c.pop("output_tokens")
+    total, form = c.get("total_tokens"), w.form(c, "total")
+    if type(total) is int:
+        both = None if counts[0] is None or counts[1] is None else counts[0] + counts[1]
+        wire["totalTokens"] = c.pop("total_tokens")
+        if form == "fresh" and total == both:
+            wire["totalTokens"] -= sum(parts.values())
+    if not own:
+        for key, value in (("inputTokens", 0), ("outputTokens", 0)):
+            if key not in wire:
+                wire[key] = value
+                w.added(wire, key, "required by amazon-converse; count not in the source")
+        if "totalTokens" not in wire:
+            wire["totalTokens"] = wire["inputTokens"] + wire["outputTokens"] + sum(parts.values())
+            w.added(wire, "totalTokens", "required by amazon-converse; the sum")
+    for key, name in _PARTS.items():
+        if key in parts:
+            wire[key] = details.pop(name)
+    written = details.get("cache_write_tokens_details")
+    if type(written) is dict and all(type(each) is int for each in written.values()):
+        if own or written.keys() <= {*LIFETIMES}:
+            wire["cacheDetails"] = [{"ttl": ttl, "inputTokens": count} for ttl, count in written.items()]
+            del details["cache_write_tokens_details"]
+        elif written.keys() <= {f"ephemeral_{ttl}_input_tokens" for ttl in LIFETIMES}:
+            wire["cacheDetails"] = [{"ttl": key.split("_")[1], "inputTokens": count} for key, count in written.items()]
+            del details["cache_write_tokens_details"]
+    return wire
+
+
+# ---- what only this protocol has, and what it has no form for -------------------------------------------------------
+
+NATIVES = {
+    # requests
+    "guardrailConfig": "safety.settings",
+    "projectIdentifier": "metadata",
+    "additionalModelRequestFields": "native.field",
+    "additionalModelResponseFieldPaths": "include",
+    "promptVariables": "state.conversation",
+    "performanceConfig": "service.tier",
+    "systemTool": "tools.hosted.other",
+    # blocks
+    "bucketOwner": "file.reference",
+    "cachePoint": "cache.breakpoint",
+    "domain": "citations.url",
+    "error": "image.output",
+    "guardContent": "safety.settings",
+    "source": "citations.document",
+    "sourceContent": "citations.document",
+    "citationsContent": "citations.document",
+    "toolAddition": "context.changes",
+    "toolRemoval": "context.changes",
+    "toolResult": "tools.executor",
+    "image": "image.output",
+    "audio": "audio.output",
+    "video": "file.reference",
+    "document": "file.reference",
+    "location": "citations.url",
+    "unified_llm:native": "native.field",
+    # responses
+    "metrics": "native.field",
+    "trace": "safety.settings",
+    "additionalModelResponseFields": "include",
+    "cacheDetails": "usage.cache",
+    # errors
+    "__type": "error.code",
+    "originalStatusCode": "error.detail",
+    "originalMessage": "error.detail",
+    "resourceName": "error.detail",
+}
+FORMS = {
+    "total": ("fresh", "absent"),
+    "guard": ("text", "image"),
+    "role": ("user", "assistant", "system"),
+    "signature": ("absent",),
+    "schema": ("compact", "spaced", "ascii", "indented"),
+    "body": ("Message", "text", "flat", "value"),
+}
+_ONE = "amazon-converse returns one response"
+_STATELESS = "amazon-converse has no server-side state"
+_PENALTIES = "amazon-converse has no penalties"
+_HOSTED = "amazon-converse has no hosted tool of this kind"
+_NO_TEXT_PART = "amazon-converse has no such part"
+
+REFUSES = {
+    "n": _ONE,
+    "seed": "amazon-converse has no seed",
+    "top_k": "a field of some models only: additionalModelRequestFields",
+    "presence_penalty": _PENALTIES,
+    "frequency_penalty": _PENALTIES,
+    "logit_bias": _PENALTIES,
+    "top_logprobs": "amazon-converse returns no log probabilities",
+    "parallel_tool_calls": "amazon-converse has no parallel-call setting",
+    "store": _STATELESS,
+    "previous_response_id": _STATELESS,
+    "conversation": _STATELESS,
+    "prompt": "amazon-converse takes the ARN of a prompt as its model",
+    "item_reference": _STATELESS,
+    "background": "amazon-converse has no background mode",
+    "truncation": "amazon-converse has no truncation setting",
+    "modalities": "amazon-converse has no setting of modalities",
+    "audio": "amazon-converse has no settings of audio output",
+    "image": "amazon-converse has no settings of image output",
+    "prediction": "amazon-converse has no predicted output",
+    "prompt_cache_key": "caching goes by cache points",
+    **dict.fromkeys(
+        """apply_patch apply_patch_call apply_patch_call_output code_interpreter code_interpreter_call
+        code_interpreter_result computer computer_call computer_call_output computer_use_preview file_search
+        file_search_call file_search_result image_generation image_generation_call local_shell local_shell_call
+        local_shell_call_output maps maps_call maps_result mcp mcp_approval_request mcp_approval_response mcp_call
+        mcp_list_tools mcp_result processing_call processing_result retrieval retrieval_call retrieval_result shell
+        shell_call shell_call_output tool_search tool_search_call tool_search_output tool_search_result url_fetch
+        web_fetch web_fetch_call web_fetch_result web_search web_search_2025_08_26 web_search_call
+        web_search_preview web_search_preview_2025_03_11 web_search_result""".split(),
+        _HOSTED,
+    ),
+    **dict.fromkeys(
+        """additional_tools agent_message compaction compaction_trigger configuration_update fallback
+        multi_agent_call multi_agent_call_output program program_output programmatic_tool_calling""".split(),
+        "amazon-converse has no such item",
+    ),
+    **dict.fromkeys("computer_screenshot encrypted_content tool_reference".split(), _NO_TEXT_PART),
+    "namespace": "amazon-converse has no namespaces",
+    **dict.fromkeys("reasoning_text summary_text".split(), "reasoning is a block of its own"),
+    "file_path": "amazon-converse has no such citation",
+}
