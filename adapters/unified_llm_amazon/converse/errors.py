@@ -98,6 +98,7 @@ def _classify(word: str | None, message: Any, status: Any) -> str:
 
 
 def write_error(c: Node, w: Writer) -> Any:
+    """Return the body of an error; its class and hints are headers."""
     error = c.pop("error", None)
     if type(error) is not dict:
         error = {"message": "" if error is None else str(error)}

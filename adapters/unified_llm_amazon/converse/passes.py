@@ -128,6 +128,7 @@ def settle_sampling(c: Node, w: Writer) -> None:
 
 
 def write_reasoning(c: Node, wire: Node, w: Writer) -> None:
+    """Write how long to think and the form of the output."""
     output: Node = {}
     _write_format(c, output, w)
     if type(c.get("reasoning")) is dict:

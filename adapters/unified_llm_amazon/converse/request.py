@@ -41,6 +41,7 @@ _INFERENCE = {
 
 
 def read_request(w: Node, r: Reader) -> Node:
+    """Return the canonical request of a body and its path."""
     if "messages" in w and type(w["messages"]) is not list:
         raise InvalidBody("/messages", "messages must be a list")
     if "messages" not in w and "promptVariables" not in w and "system" not in w:
@@ -64,6 +65,7 @@ def read_request(w: Node, r: Reader) -> Node:
 
 
 def read_count_request(w: Node, r: Reader) -> Node:
+    """Return the canonical request whose tokens are counted."""
     outer = w.get("input")
     if type(outer) is not dict or type(outer.get("converse")) is not dict:
         raise InvalidBody("/input/converse", "required field is missing or not an object")
@@ -107,6 +109,7 @@ def _read_prompt(w: Node, node: Node, r: Reader, at: tuple[Any, ...]) -> None:
 
 
 def write_request(c: Node, w: Writer) -> Node:
+    """Return the body of a canonical request; the path is beside it."""
     wire: Node = {}
     _write_path(c, w, _STREAM if c.get("stream") is True else "converse")
     _write_prompt(c, wire, w)

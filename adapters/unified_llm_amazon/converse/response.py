@@ -25,6 +25,7 @@ _NOT_SAID = "a response contains only what the assistant says"
 
 
 def read_response(w: Node, r: Reader) -> Node:
+    """Return the canonical response of a body."""
     if "output" not in w and ("message" in w or "Message" in w):
         return {"status": "failed", **read_error(w, r)}
     message = take(take(w, "output"), "message")
@@ -66,6 +67,7 @@ def read_end(w: Node, node: Node, r: Reader) -> None:
 
 
 def write_response(c: Node, w: Writer) -> Any:
+    """Return the body of a canonical response."""
     own = is_own(w)
     if c.get("status") in ("failed", "cancelled") or (c.get("error") and not c.get("output")):
         return _write_failure(c, w)
@@ -203,6 +205,7 @@ def _write_failure(c: Node, w: Writer) -> Any:
 
 
 def read_count(w: Node, r: Reader) -> Node:
+    """Return the canonical usage of a count of tokens."""
     node: Node = {}
     if not move(w, "inputTokens", node, "input_tokens", r, (), int):
         raise IllTyped("inputTokens")
@@ -210,6 +213,7 @@ def read_count(w: Node, r: Reader) -> Node:
 
 
 def write_count(c: Node, w: Writer) -> Node:
+    """Return the body of a count of tokens."""
     count = c.pop("input_tokens", None)
     wire: Node = {"inputTokens": count if type(count) is int else 0}
     if type(count) is not int:

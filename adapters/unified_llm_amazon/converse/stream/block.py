@@ -50,6 +50,7 @@ def below(block: Block, wire: Node) -> dict[tuple[Any, ...], tuple[Any, ...]]:
 
 
 def value_of(text: str) -> Any:
+    """Return the JSON value of arguments; an empty object where they are not JSON."""
     try:
         return load_text(text) if text else {}
     except ValueError:
