@@ -42,7 +42,7 @@ def fit_reasoning(c: Node, w: Writer, takes: frozenset[str]) -> None:
     _fit_shown(own, takes, w)
 
 
-def _told(own: Node, key: str, detail: str, w: Writer, fate: str = "approximated") -> None:
+def _report(own: Node, key: str, detail: str, w: Writer, fate: str = "approximated") -> None:
     """A setting that is not sent unchanged."""
     if own.pop(key, None) is not None:
         w.report(w.doc, ("reasoning", key), fate, detail)
@@ -52,7 +52,7 @@ def _fit_nothing(own: Node, off: bool, w: Writer) -> None:
     for key in ("effort", "control", "budget_tokens", "summary", "include", "display"):
         silent = off or own.get(key) in ("none", "omitted", False)
         if key in own and own[key] is not None:
-            _told(own, key, "the model does not think", w, "approximated" if silent else "lost")
+            _report(own, key, "the model does not think", w, "approximated" if silent else "lost")
 
 
 def _fit_off(own: Node, facts: ReasoningProfile, takes: frozenset[str], w: Writer) -> None:
@@ -63,11 +63,11 @@ def _fit_off(own: Node, facts: ReasoningProfile, takes: frozenset[str], w: Write
     said = own.get("effort")
     detail = f"sent as effort {word!r}" if word == "none" else f"thinking cannot be switched off: effort {word!r}"
     if own.get("control") is not None:
-        _told(own, "control", detail, w)
+        _report(own, "control", detail, w)
     elif own.get("budget_tokens") == 0:
-        _told(own, "budget_tokens", detail, w)
+        _report(own, "budget_tokens", detail, w)
     if said is not None and said != word:
-        _told(own, "effort", detail, w)
+        _report(own, "effort", detail, w)
     own["effort"] = word
 
 
@@ -82,24 +82,24 @@ def _fit_on(
 ) -> None:
     word = nearest(effort, facts.efforts) if effort is not None else None
     if word is not None and word != effort:
-        _told(own, "effort", f"sent as {word!r}", w)
+        _report(own, "effort", f"sent as {word!r}", w)
     if budget is not None and "budget_tokens" not in takes:
         if word is not None:
-            _told(own, "budget_tokens", "represented by the effort", w)
+            _report(own, "budget_tokens", "represented by the effort", w)
         elif budget > 0:
             word = effort_of(budget, facts.efforts)
-            _told(own, "budget_tokens", f"sent as effort {word!r}", w)
+            _report(own, "budget_tokens", f"sent as effort {word!r}", w)
         else:
             word = _usual(facts) if facts.default is not None else None
-            _told(own, "budget_tokens", "left to the model" if word is None else f"sent as effort {word!r}", w)
+            _report(own, "budget_tokens", "left to the model" if word is None else f"sent as effort {word!r}", w)
     if control in ("enabled", "adaptive") and "control" not in takes:
         if word is None and facts.default is not None:
             word = _usual(facts)
-            _told(own, "control", "thinking is on by itself" if word is None else f"sent as effort {word!r}", w)
+            _report(own, "control", "thinking is on by itself" if word is None else f"sent as effort {word!r}", w)
         elif word is not None:
-            _told(own, "control", "represented by the effort", w)
+            _report(own, "control", "represented by the effort", w)
         else:
-            _told(own, "control", "left to the model", w)
+            _report(own, "control", "left to the model", w)
     if word is not None:
         own["effort"] = word
 
@@ -112,17 +112,17 @@ def _usual(facts: ReasoningProfile) -> str | None:
 def _fit_shown(own: Node, takes: frozenset[str], w: Writer) -> None:
     """What is shown of thoughts: a summary where it is requested, else nothing."""
     if own.get("summary") == "none":
-        _told(own, "summary", "reasoning is returned only on request", w)
+        _report(own, "summary", "reasoning is returned only on request", w)
     for key in ("include", "display"):
         said = own.get(key)
         shown = _DISPLAYS.get(said) if type(said) is str else said
         if key in takes or type(shown) is not bool:
             continue
         if not shown:
-            _told(own, key, "reasoning is returned only on request", w)
+            _report(own, key, "reasoning is returned only on request", w)
         elif "summary" in takes:
             own.setdefault("summary", "auto")
-            _told(own, key, f"sent as summary {own['summary']!r}", w)
+            _report(own, key, f"sent as summary {own['summary']!r}", w)
 
 
 def drop_refused(c: Node, w: Writer, reasoning: Any) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from unified_llm.drift import HUB, Cell, Change, Key, Lock
-from unified_llm.drift.lock import FILE, Watch, told
+from unified_llm.drift.lock import FILE, Watch, format_changes
 
 ROOT = Path(__file__).parents[2]
 SEED = Key("request", "openai-chat", "openai-responses", "sampling.seed")
@@ -19,7 +19,7 @@ def test_the_lock_of_this_repository_is_current() -> None:
     lock = Lock.read(ROOT / FILE)
     assert len(lock.fates) > 2500
     assert {key.source for key in lock.fates} >= {HUB, "openai-chat"}
-    assert not told(lock.changes()), "run: unified-llm drift lock --update"
+    assert not format_changes(lock.changes()), "run: unified-llm drift lock --update"
 
 
 def test_no_adapter_fails_or_denies_what_it_carries() -> None:
@@ -49,10 +49,10 @@ def test_changes_have_a_direction_and_an_order() -> None:
     changes = lock.changes(observed)
     assert [change.direction for change in changes] == ["worse", "gone", "better", "new"]
     assert changes[0] == Change(HEAT, "native", "lost", "forgotten")
-    text = told(changes)
+    text = format_changes(changes)
     assert "regressions: 1" in text
     assert "openai-chat -> openai-responses  sampling.temperature  request: native -> lost (forgotten)" in text
-    assert told([]) == ""
+    assert format_changes([]) == ""
 
 
 def test_a_model_is_part_of_what_is_watched(tmp_path: Path) -> None:

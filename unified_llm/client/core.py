@@ -113,12 +113,12 @@ class Core:
 
         Raises `InvalidBody` where none is named.
         """
-        found = self._entitled(self._asked(call), call)
+        found = self._entitled(self._upstreams_for(call), call)
         if call.body.keys() <= {"model"}:
             return found
         return tuple(settled(each, call.body) for each in found)
 
-    def _asked(self, call: Call) -> tuple[Upstream, ...]:
+    def _upstreams_for(self, call: Call) -> tuple[Upstream, ...]:
         ref = self._ref if call.upstream is None else call.upstream
         own = call.protocol or call.base_url or call.upstream is not None
         default = self.upstream if ref is None or not own else self._upstream(ref, call)

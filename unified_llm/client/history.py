@@ -50,12 +50,12 @@ def continued(items: list[Node], output: Sequence[Node]) -> list[Node]:
     """A conversation with an answer behind it. Turns are counted on: those of two answers are not the same ones."""
     base = 1 + max((item["turn"] for item in items if type(item.get("turn")) is int), default=-1)
     out = list(items)
-    for item in map(said, output[_heard(items, output) :]):
+    for item in map(said, output[_repeated_input(items, output) :]):
         out.append({**item, "turn": item["turn"] + base} if base and type(item.get("turn")) is int else item)
     return out
 
 
-def _heard(items: list[Node], output: Sequence[Node]) -> int:
+def _repeated_input(items: list[Node], output: Sequence[Node]) -> int:
     """The number of input items at the start of an output: stored answers may begin with those.
 
     https://ai.google.dev/gemini-api/docs/interactions

@@ -118,7 +118,7 @@ def lock(
     update: Annotated[bool, typer.Option("--update", help="rewrite the lock file")] = False,
 ) -> None:
     """Compare what is carried today with a lock file; exit code 1 where it differs."""
-    from .lock import Lock, told
+    from .lock import Lock, format_changes
 
     try:
         locked = Lock.read(path) if path.exists() or not update else Lock()
@@ -129,7 +129,7 @@ def lock(
     observed = locked.observed()
     changes = locked.changes(observed)
     if changes:
-        print(told(changes))
+        print(format_changes(changes))
     print(f"{len(observed)} cells checked, {len(changes)} differ", file=sys.stderr)
     if update:
         locked.renewed(observed).write(path)

@@ -161,12 +161,12 @@ def table(found: Matrix) -> Table:
             fates = {
                 kind: cell.fate for kind in found.kinds if (cell := found.cell(column, kind, capability)) is not None
             }
-            row.append(_told(fates))
+            row.append(_cell_text(fates))
         rows.append(tuple(row))
     return Table(("capability", *(column.title for column in found.columns)), tuple(rows))
 
 
-def _told(fates: Mapping[str, str]) -> str:
+def _cell_text(fates: Mapping[str, str]) -> str:
     if len({*fates.values()}) <= 1:
         return next(iter(fates.values()), "")
     by_fate: dict[str, list[str]] = {}

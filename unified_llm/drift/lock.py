@@ -18,7 +18,7 @@ from .layout import names
 from .observe import OBSERVED, Cell, Key, measure
 from .probing import KINDS
 
-__all__ = ["FILE", "Change", "Lock", "Watch", "told"]
+__all__ = ["FILE", "Change", "Lock", "Watch", "format_changes"]
 
 FILE = "capabilities.lock.json"
 VERSION = 1
@@ -162,7 +162,7 @@ class Lock:
         return sorted(out, key=lambda change: order.index(change.direction))
 
 
-def told(changes: Iterable[Change]) -> str:
+def format_changes(changes: Iterable[Change]) -> str:
     """Changes for people, in groups; the empty string for none."""
     heads = {
         "worse": "regressions",

@@ -142,7 +142,7 @@ class _Way(_LockItem):
         self.way = way
 
     def runtest(self) -> None:
-        from .lock import Lock, told
+        from .lock import Lock, format_changes
 
         assert isinstance(self.parent, _LockFile)
         locked = self.parent.lock()
@@ -153,20 +153,20 @@ class _Way(_LockItem):
         observed = {key: cell for key, cell in observed.items() if cell.fate != "-"}
         changes = Lock(tuple(watched), mine).changes(observed)
         if changes:
-            raise _Drifted(f"{told(changes)}\npytest --unified-llm-update accepts this")
+            raise _Drifted(f"{format_changes(changes)}\npytest --unified-llm-update accepts this")
 
 
 class _Update(_LockItem):
     """Rewrites the lock file; what it watches stays."""
 
     def runtest(self) -> None:
-        from .lock import Lock, told
+        from .lock import Lock, format_changes
 
         locked = Lock.read(self.path) if self.path.exists() else Lock()
         observed = locked.observed()
         changes = locked.changes(observed)
         locked.renewed(observed).write(self.path)
-        self.add_report_section("call", "unified-llm", told(changes) or "nothing changed")
+        self.add_report_section("call", "unified-llm", format_changes(changes) or "nothing changed")
 
 
 class _Unreadable(_LockItem):

@@ -154,24 +154,24 @@ def differences(before: Declared, after: Declared) -> list[Difference]:
         old, new = before.nodes.get(node), after.nodes.get(node)
         if old is None or new is None:
             keys = ", ".join(new if new is not None else old or ())
-            out.append(_told(protocol, "gone" if new is None else "new", node, node, {*(new or old or ())}, keys))
+            out.append(_difference(protocol, "gone" if new is None else "new", node, node, {*(new or old or ())}, keys))
             continue
         for key in sorted({*old, *new}):
             one, other = old.get(key), new.get(key)
             place = f"{node}.{key}"
             if one is None or other is None:
                 kinds = ", ".join(other or one or ())
-                out.append(_told(protocol, "gone" if other is None else "new", place, key, {node, *old}, kinds))
+                out.append(_difference(protocol, "gone" if other is None else "new", place, key, {node, *old}, kinds))
                 continue
             for word in sorted(_words(other) - _words(one)):
-                out.append(_told(protocol, "new", f'{place}="{word}"', word, {node, key, *old}))
+                out.append(_difference(protocol, "new", f'{place}="{word}"', word, {node, key, *old}))
             for word in sorted(_words(one) - _words(other)):
-                out.append(_told(protocol, "gone", f'{place}="{word}"', word, {node, key, *old}))
+                out.append(_difference(protocol, "gone", f'{place}="{word}"', word, {node, key, *old}))
             was, now = _kinds(one), _kinds(other)
             fresh = {kind for kind in was ^ now if kind.rstrip("[]{}") not in {*before.nodes} ^ {*after.nodes}}
             if fresh:
                 signs = sorted(f"{'+' if kind in now else '-'}{kind}" for kind in fresh)
-                out.append(_told(protocol, "changed", place, key, {node, *old}, ", ".join(signs)))
+                out.append(_difference(protocol, "changed", place, key, {node, *old}, ", ".join(signs)))
     return out
 
 
@@ -183,7 +183,7 @@ def _kinds(kinds: Iterable[str]) -> set[str]:
     return {kind for kind in kinds if not kind.startswith('"')}
 
 
-def _told(protocol: str, what: str, place: str, word: str, near: set[str], detail: str = "") -> Difference:
+def _difference(protocol: str, what: str, place: str, word: str, near: set[str], detail: str = "") -> Difference:
     vocabulary = words(protocol)
     parts = {part for name in near for part in name.split(".")}
     best = _reader(protocol, place.partition(".")[0])

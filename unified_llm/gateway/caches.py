@@ -63,7 +63,7 @@ class Caches:
 
     async def _created(self, sent: Sent, api: CacheApi, secret: Secret) -> StoredFile:
         body = object_of(sent.content)
-        model, name = (_said(body, api.fields[field]) for field in ("model", "display_name"))
+        model, name = (_first_of(body, api.fields[field]) for field in ("model", "display_name"))
         if not isinstance(model, str) or not model:
             raise Refusal(400, "invalid_request", f"{api.fields['model'][0]} is required", code="missing_model")
         lifetime = _lifetime(api, body)
@@ -98,13 +98,13 @@ def _names(api: CacheApi, *fields: str) -> list[str]:
     return [api.fields[field][0] for field in fields]
 
 
-def _said(body: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+def _first_of(body: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     return next((body[name] for name in names if name in body), None)
 
 
 def _lifetime(api: CacheApi, body: Mapping[str, Any]) -> float | None:
     """The seconds that a client requests for a cache; None where it has no value. Raises `Refusal` (400)."""
-    given, until = _said(body, api.fields["lifetime"]), _said(body, api.fields["expires"])
+    given, until = _first_of(body, api.fields["lifetime"]), _first_of(body, api.fields["expires"])
     if given is not None:
         found = _SECONDS.fullmatch(given) if isinstance(given, str) else None
         if found is None or float(found[1]) <= 0:

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 from ..client.state.response_memory import compacted
-from ..client.transports.report_headers import told
+from ..client.transports.report_headers import loss_headers
 from ..client.transports.route_matching import Match
 from ..engine.registry import adapter
 from ..foundation.errors import InvalidBody
@@ -39,4 +39,4 @@ def compaction(content: bytes, match: Match, memory: Recalled, secret: Secret) -
     node: dict[str, Any] = {"id": f"{adapter(surface).id_prefix}{uuid4().hex}", "created_at": int(time.time())}
     done = write({**node, "output": [item], "usage": usage}, surface, "compact_response", secret=secret)
     losses = Losses([Loss("/input", "context.compaction", "emulated")])
-    return Whole(200, {"content-type": "application/json", **told(losses, (), None)}, dump(done.value))
+    return Whole(200, {"content-type": "application/json", **loss_headers(losses, (), None)}, dump(done.value))

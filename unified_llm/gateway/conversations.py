@@ -46,7 +46,7 @@ class Named(NamedTuple):
     def full(self, body: Node) -> Node:
         """The request as one that names no conversation and has all of its items."""
         rest = {name: value for name, value in body.items() if name != self.api.field}
-        return {**rest, self.api.input: [*self.items, *_said(body.get(self.api.input))]}
+        return {**rest, self.api.input: [*self.items, *_input_items(body.get(self.api.input))]}
 
     def shown(self, value: Node) -> Node:
         """A response with the id of its conversation."""
@@ -70,7 +70,7 @@ class Named(NamedTuple):
 
     async def add(self, surface: str, content: bytes, response: Mapping[str, Any]) -> None:
         """Add the input of a request, and its output. Raises `StoreUnavailable`."""
-        said = _said(parse(content).get(self.api.input))
+        said = _input_items(parse(content).get(self.api.input))
         known = {str(each.get("id")) for each in self.items}
         output = [each for each in response.get(self.api.output) or () if isinstance(each.get("id"), str)]
         await self.store.append(self.found.tenant, self.found.id, [*_in_full(surface, self.api, said, known), *output])
@@ -183,7 +183,7 @@ def _metadata(api: ConversationApi, body: Mapping[str, Any]) -> Node:
     return given
 
 
-def _said(given: Any) -> list[Any]:
+def _input_items(given: Any) -> list[Any]:
     if isinstance(given, str):
         return [{"type": "message", "role": "user", "content": given}] if given else []
     return list(given) if isinstance(given, list) else []

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..client.connections.io import AsyncWire
 from ..client.sending.effects import Answer, Opened
-from ..client.transports.report_headers import told
+from ..client.transports.report_headers import loss_headers
 from ..client.transports.route_matching import recognize, surface_of
 from ..client.transports.stream_translation import SurfaceStream
 from ..client.transports.translator import Reply
@@ -185,7 +185,7 @@ async def send_stream(
 async def send_passed(send: Send, wire: AsyncWire, passed: Passed, cors: Mapping[str, str]) -> None:
     """A response byte for byte."""
     found = passed.answer
-    headers = {**told(Losses(), found.hops, found.upstream), **cors}
+    headers = {**loss_headers(Losses(), found.hops, found.upstream), **cors}
     if found.request_id:
         headers["x-request-id"] = found.request_id
     if isinstance(found, Answer):

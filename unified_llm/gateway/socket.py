@@ -160,7 +160,7 @@ class Session:
                 if refused is None:
                     reason = f"unknown event type {body.get('type')!r}; send {self._socket.create!r}"
                     raise Refusal(400, "invalid_request", reason, code="unknown_event_type")
-                await self._tell(lane, dump(refused))
+                await self._send_message(lane, dump(refused))
                 return True
             if self._waiting >= _MOST or self._size + len(content) > self._limit:
                 raise Refusal(429, "rate_limit", "too many requests wait on this connection", code="too_many_requests")
@@ -245,7 +245,7 @@ class Session:
             reply, finish = await gateway.reply(self._head, self._match, key, content, self._turns, self._head.shown)
             if not isinstance(reply, Reply) or reply.stream is None:
                 assert isinstance(reply, (Reply, Whole))
-                await self._tell_error(lane, parse(reply.content), reply.status)
+                await self._send_error(lane, parse(reply.content), reply.status)
                 return False
             last, failure = b"", None
             async with aclosing(events_of(gateway.wire, reply, finish)) as events:
@@ -257,10 +257,10 @@ class Session:
                     # One message ends a response: an error only where no failed response follows.
                     failure = parse(data) if b'"type":"error"' in data[:200] else None
                     if failure is None or failure.get("type") != "error":
-                        await self._tell(lane, data)
+                        await self._send_message(lane, data)
                         failure = None
             if failure is not None:
-                await self._tell_error(lane, failure, None)
+                await self._send_error(lane, failure, None)
                 return False
             complete = reply.stream.is_complete
         return complete and self._keep(lane, key, content, reply.stream.sent, last)
@@ -278,7 +278,7 @@ class Session:
             exchange = convert(content, source=surface, target=surface).exchange
         except APIError as error:
             reply = Translator([], secret=secret).error_reply(error, surface)
-            await self._tell_error(lane, parse(reply.content), reply.status)
+            await self._send_error(lane, parse(reply.content), reply.status)
             return False
         except InvalidBody as error:
             raise Refusal(400, "invalid_request", str(error)) from None
@@ -293,7 +293,7 @@ class Session:
         if self._turns.stores(surface, found):
             frames = await Pending(self._turns, key, surface, found, content, memory).ended(b"".join(frames), frames)
         for frame in frames:
-            await self._tell(lane, _data(frame))
+            await self._send_message(lane, _data(frame))
         return self._keep(lane, key, content, frames, frames[-1])
 
     def _keep(self, lane: str, key: Key, content: bytes, sent: list[bytes], last: bytes) -> bool:
@@ -310,14 +310,14 @@ class Session:
 
     # ---- messages to the client --------------------------------------------------------------------------------------
 
-    async def _tell_error(self, lane: str, value: Any, status: int | None) -> None:
-        await self._tell(lane, dump(self._socket.error(value if isinstance(value, dict) else {}, status)))
+    async def _send_error(self, lane: str, value: Any, status: int | None) -> None:
+        await self._send_message(lane, dump(self._socket.error(value if isinstance(value, dict) else {}, status)))
 
     async def _fail(self, lane: str, refusal: Refusal) -> None:
         reply = error_reply(refusal, self._match.protocol)
-        await self._tell_error(lane, parse(reply.content), reply.status)
+        await self._send_error(lane, parse(reply.content), reply.status)
 
-    async def _tell(self, lane: str, message: bytes) -> None:
+    async def _send_message(self, lane: str, message: bytes) -> None:
         if lane:
             message = b'%b,"%b":%b}' % (message.rstrip()[:-1], self._socket.lane.encode(), dump(lane))
         await self._send({"type": "websocket.send", "text": message.decode()})

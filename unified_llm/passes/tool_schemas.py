@@ -165,7 +165,7 @@ class _Fitting:
         fitted = format_
         if type(format_.get("schema")) is dict:
             done = lower(format_["schema"], profile)
-            for keys, fate, detail in told(done, format_["schema"]):
+            for keys, fate, detail in schema_losses(done, format_["schema"]):
                 at = ("text", "format", "schema", *keys)
                 self.writer.report(self.request, at, fate, detail, "output.structured")
             if done.schema is None:
@@ -312,7 +312,7 @@ def record(done: Lowered, profile: SchemaProfile) -> Node:
     return kept
 
 
-def told(done: Lowered, schema: Any) -> list[tuple[Keys, str, str]]:
+def schema_losses(done: Lowered, schema: Any) -> list[tuple[Keys, str, str]]:
     """The changes as paths below the schema, each with its fate and detail."""
     out: list[tuple[Keys, str, str]] = []
     for change in done.changes:
@@ -370,7 +370,7 @@ def _planned(tools: list[Node], demands: Demands) -> Plan:
             done = lower(schema, profile)
             if done.schema is schema and not done.changes:
                 continue
-            changes = tuple((follow(schema, keys), fate, detail) for keys, fate, detail in told(done, schema))
+            changes = tuple((follow(schema, keys), fate, detail) for keys, fate, detail in schema_losses(done, schema))
             lowered.append(Lowering(number, key, changes))
             called = key == "parameters" and type(tool.get("name")) is str
             made.append((done.schema, record(done, profile) if done.undo and called else None))

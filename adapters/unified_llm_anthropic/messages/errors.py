@@ -133,7 +133,7 @@ def write_error(c: Node, w: Writer) -> Any:
         return {"message": error["message"]} if "message" in error else {}
     root = w.doc if w.doc.get("error") is error else {**w.doc, "error": error}
     c.clear()
-    return write_part(body, root, w, partial(_say, w=w))
+    return write_part(body, root, w, partial(_write_fields, w=w))
 
 
 def _write_http(error: Node, w: Writer) -> None:
@@ -146,7 +146,7 @@ def _write_http(error: Node, w: Writer) -> None:
         w.http.setdefault("headers", {}).update(headers)
 
 
-def _say(c: Node, x: Context, w: Writer) -> None:
+def _write_fields(c: Node, x: Context, w: Writer) -> None:
     """Write an error in this protocol: its class by a type, a full context by its message too."""
     error = c["error"] = {key: value for key, value in c["error"].items() if x.own or value is not None}
     said, native, message = error.pop("type", None), error.get("native_type"), error.get("message")

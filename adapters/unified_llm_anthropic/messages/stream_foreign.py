@@ -228,7 +228,7 @@ class ForeignWriter(FrameWriter):
         for number, part in enumerate(content or ()):
             place = (at, number)
             if place in self.places:
-                self._tell(answer_parts, part)
+                self._report_rest(answer_parts, part)
                 self.w.too_late(part, "its block had begun")
                 continue
             block = self.w.node(answer_parts, part)
@@ -237,16 +237,16 @@ class ForeignWriter(FrameWriter):
         if self.inner:
             out.append(self._stop_block((at, 0)))
             self.inner = False
-        self._tell_item(item)
+        self._report_item(item)
         alone = not out and at not in self.parted
         carrier = carrier_of(item, self.w, alone)
         return out + (self._block(carrier, ("carrier", at)) if carrier is not None else [])
 
-    def _tell(self, family: Any, node: Node) -> None:
+    def _report_rest(self, family: Any, node: Node) -> None:
         """Report what a node that was streamed holds beside what was streamed of it."""
         self.w.nodes(family, (node,))
 
-    def _tell_item(self, item: Node) -> None:
+    def _report_item(self, item: Node) -> None:
         def pair(c: Node, w: Writer) -> Node:
             c.pop("role", None)
             c.pop("content", None)

@@ -200,7 +200,7 @@ def _write_budget(budget: int | None, own: Node, wire: Node, c: Node, facts: Rea
     limit = c.get("max_output_tokens")
     effort = own.get("effort")
     least, most = facts.budget or (0, None)
-    wanted = clamp(budget, facts) if budget is not None else budget_of(_asked(w), facts)
+    wanted = clamp(budget, facts) if budget is not None else budget_of(_requested_effort(w), facts)
     if type(limit) is int and wanted >= limit:
         if budget is None and limit > least:
             wanted = limit - 1
@@ -235,7 +235,7 @@ def _write_budget(budget: int | None, own: Node, wire: Node, c: Node, facts: Rea
         own["effort"] = Fated("approximated", "represented by the budget")
 
 
-def _asked(w: Writer) -> str:
+def _requested_effort(w: Writer) -> str:
     effort = w.doc["reasoning"].get("effort")
     return effort if type(effort) is str else "medium"
 

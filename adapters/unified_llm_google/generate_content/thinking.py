@@ -79,14 +79,14 @@ def _write_depth(reasoning: Node, thinking: Node, c: Node, w: Writer) -> None:
         del reasoning["budget_tokens"]
         if thinking["thinkingBudget"] != budget:
             reasoning["budget_tokens"] = Fated("approximated", f"sent as {thinking['thinkingBudget']}")
-        _tell(reasoning, ("effort",), "represented by the budget")
+        _approximate(reasoning, ("effort",), "represented by the budget")
     elif effort is not None and facts.efforts:
         word = nearest(effort, facts.efforts)
         thinking["thinkingLevel"] = _LEVELS.write(word)
         del reasoning["effort"]
         if word != effort:
             reasoning["effort"] = Fated("approximated", f"sent as {thinking['thinkingLevel']!r}")
-        _tell(reasoning, ("budget_tokens",), "represented by the level")
+        _approximate(reasoning, ("budget_tokens",), "represented by the level")
     elif effort is not None and effort in facts.budgets:
         thinking["thinkingBudget"] = budget_of(effort, facts)
         reasoning["effort"] = Fated("approximated", f"as a budget of {thinking['thinkingBudget']} tokens")
@@ -98,10 +98,10 @@ def _write_depth(reasoning: Node, thinking: Node, c: Node, w: Writer) -> None:
         reasoning["control"] = Fated("approximated", "a budget the model chooses")
     elif facts.default == "off":
         thinking["thinkingBudget"] = -1
-        _tell(reasoning, ("control",), "a budget the model chooses")
-    _tell(reasoning, ("budget_tokens",), "the model chooses by itself")
+        _approximate(reasoning, ("control",), "a budget the model chooses")
+    _approximate(reasoning, ("budget_tokens",), "the model chooses by itself")
     if control in ("enabled", "adaptive"):
-        _tell(reasoning, ("control",), "thinking is on by default")
+        _approximate(reasoning, ("control",), "thinking is on by default")
 
 
 def _write_as_said(reasoning: Node, thinking: Node, c: Node, w: Writer) -> None:
@@ -141,7 +141,7 @@ def _write_off(reasoning: Node, thinking: Node, facts: ReasoningProfile) -> None
             reasoning[key] = Fated("approximated", detail)
 
 
-def _tell(reasoning: Node, keys: tuple[str, ...], detail: str) -> None:
+def _approximate(reasoning: Node, keys: tuple[str, ...], detail: str) -> None:
     for key in keys:
         if reasoning.get(key) is not None and type(reasoning[key]) is not Fated:
             reasoning[key] = Fated("approximated", detail)

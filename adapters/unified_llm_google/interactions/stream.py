@@ -83,11 +83,11 @@ class StreamReader:
                 return [same]
         data = event["data"]
         if type(data) is not dict or self.ended:
-            return [*self._flush(), self._told(event)]
+            return [*self._flush(), self._unknown_event(event)]
         kind = data.get("event_type", "error" if "error" in data else event["event"])
         handler: Callable[[Node, Node, Event], list[Event]] | None = lookup(self._handlers, lookup(LEGACY, kind, kind))
         if handler is None:
-            return [*self._flush(), self._told(event)]
+            return [*self._flush(), self._unknown_event(event)]
         mark = len(self.r.trace)
         rest = data.copy()
         rest.pop("event_type", None)
@@ -96,7 +96,7 @@ class StreamReader:
             events = handler(rest, data, event)
         except ILL_TYPED:
             del self.r.trace[mark:]
-            return [*before, self._told(event)]
+            return [*before, self._unknown_event(event)]
         if before and not self.opened:
             self.opened = True
         return before + events
@@ -129,7 +129,7 @@ class StreamReader:
             "extra": {self.r.protocol: {"frame": {**frame, **({"beside": beside} if beside else {})}}},
         }
 
-    def _told(self, event: Event) -> Event:
+    def _unknown_event(self, event: Event) -> Event:
         """The frame of an unknown event: what it held is reported for other protocols."""
         found = self._whole(event)
         if type(event["data"]) is dict:
@@ -234,7 +234,7 @@ class StreamReader:
     def _error(self, rest: Node, data: Node, event: Event) -> list[Event]:
         source = rest["error"]
         if type(source) is dict and not source.keys() & {"code", "message"}:
-            return [self._told(event)]  # seen in the wild, and not the end
+            return [self._unknown_event(event)]  # seen in the wild, and not the end
         inner = take(rest, "error")
         error = read_error_body(inner, self.r)
         if inner:

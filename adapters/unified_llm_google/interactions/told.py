@@ -31,9 +31,9 @@ def tell_document(c: Node, w: Writer) -> Node | None:
     if not told:
         return None
     c["content"] = c["type"] = Fated("approximated", "sent as text")
-    return {"type": "text", "text": "\n".join([w.piece(_told, part) for part in told])}
+    return {"type": "text", "text": "\n".join([w.piece(_text_of, part) for part in told])}
 
 
-def _told(c: Node, w: Writer) -> str:
+def _text_of(c: Node, w: Writer) -> str:
     text: str = c.pop("text")
     return text

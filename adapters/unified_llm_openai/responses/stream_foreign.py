@@ -347,7 +347,7 @@ class ForeignWriter:
         owed = self._owed(place, event)
         place.told = place.told or bool(event.get("delta"))
         if kind in SIMPLE and event.keys() <= SIMPLE[kind]:
-            return owed + self._told(event, kind, place, event.copy())
+            return owed + self._placed(event, kind, place, event.copy())
         family = parts if place.kind.endswith("reasoning") else answer_parts
 
         def pair(c: Node, w: Writer) -> Node:
@@ -370,9 +370,9 @@ class ForeignWriter:
         if "part" in EVENTS[kind]:
             # The item's end holds the part again, and reports what of it is lost.
             del w.raw[mark:]
-        return owed + (self._told(event, kind, place, wire) if wire else [])
+        return owed + (self._placed(event, kind, place, wire) if wire else [])
 
-    def _told(self, event: Event, kind: str, place: Place, wire: Node) -> list[Event]:
+    def _placed(self, event: Event, kind: str, place: Place, wire: Node) -> list[Event]:
         """The event of an item, in its place; `wire` is its content."""
         wire["output_index"] = place.index
         if "item_id" in EVENTS[kind]:

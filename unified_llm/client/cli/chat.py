@@ -143,9 +143,9 @@ class Chat:
     def _show(self, event: Any) -> None:
         kind = event.type
         if kind in _WORDS:
-            self._say("words", event.delta)
+            self._print("words", event.delta)
         elif kind in _THOUGHTS:
-            self._say("thoughts", event.delta)
+            self._print("thoughts", event.delta)
         elif kind == "response.output_item.done":
             self._item(event.item)
         elif isinstance(event, ToolOutput):
@@ -157,7 +157,7 @@ class Chat:
         elif isinstance(event, TurnDone):
             self._end()
 
-    def _say(self, what: str, text: str) -> None:
+    def _print(self, what: str, text: str) -> None:
         if self._open != what:
             self._end()
             if what == "thoughts":

@@ -80,7 +80,7 @@ def steps(ask: Ask, upstreams: Sequence[Upstream], retry: Retry) -> Steps:
         if not isinstance(found, _Failed):
             found.hops = tuple(hops)
             if operation is not None and isinstance(found, Answer):
-                yield from _tell(operation.answered(found))
+                yield from _call_hook(operation.answered(found))
             elif operation is not None and isinstance(found, Opened):
                 operation.opened(found)
             return found
@@ -90,11 +90,11 @@ def steps(ask: Ask, upstreams: Sequence[Upstream], retry: Retry) -> Steps:
         failure.hops = tuple(hops)
         if last or found.final:
             if operation is not None:
-                yield from _tell(operation.failed(failure))
+                yield from _call_hook(operation.failed(failure))
             raise failure
         hops.append(Hop(upstream.name, found.attempts, f"{type(failure).__name__}: {failure.summary}", failure))
         if operation is not None:
-            yield from _tell(operation.left(failure, upstreams[place + 1].name))
+            yield from _call_hook(operation.left(failure, upstreams[place + 1].name))
     raise AssertionError("the last upstream either answers or raises")
 
 
@@ -125,7 +125,7 @@ def _attempts(
         if mended is not None:
             sent, refusal = mended, failure
             if operation is not None:
-                yield from _tell(operation.retrying(failure, "repair"))
+                yield from _call_hook(operation.retrying(failure, "repair"))
             continue
         if refusal is not None and isinstance(failure, InvalidRequestError):
             failure = refusal  # of what the caller wrote
@@ -139,10 +139,10 @@ def _attempts(
         if (yield Effect("sleep", (wait,))) is False:
             return _Failed(failure, tried, False)
         if operation is not None:
-            yield from _tell(operation.retrying(failure, "retry", wait))
+            yield from _call_hook(operation.retrying(failure, "retry", wait))
 
 
-def _tell(hooked: Hooked | None) -> Generator[Effect, Any, None]:
+def _call_hook(hooked: Hooked | None) -> Generator[Effect, Any, None]:
     """Call a hook, if there is one."""
     if hooked is not None:
         yield Effect("hook", hooked)
@@ -285,7 +285,7 @@ def _once(ask: Ask, upstream: Upstream, sent: Converted, operation: Operation | 
     try:
         outgoing = ask.outgoing if ask.outgoing is not None else outgoing_of(ask, upstream, sent, model)
         if operation is not None:
-            yield from _tell(operation.sending(attempt, outgoing))
+            yield from _call_hook(operation.sending(attempt, outgoing))
         response = yield Effect("send", (upstream, outgoing))
         headers, where = shown_head(upstream, lowered(response.headers), outgoing.url)
         status = response.status_code

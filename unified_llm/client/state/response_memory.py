@@ -199,7 +199,7 @@ def with_history(body: Node, surface: str, past: list[Node], secret: Secret | No
     reader = _reader(surface, secret)
     node = reader.root(adapter(reader.protocol).kinds["request"].read, body)
     node.pop(PREVIOUS, None)
-    node["input"] = opened(_in_full([*past, *_said(node)]), reader)
+    node["input"] = opened(_in_full([*past, *_input_items(node)]), reader)
     return write(node, surface, "request", facing="client", secret=secret).value
 
 
@@ -213,7 +213,7 @@ def _in_full(items: list[Node]) -> list[Node]:
 def compacted(body: Node, surface: str, secret: Secret) -> Node:
     """The canonical compaction of the conversation in `body`: an envelope with all of it, made without a model."""
     reader = _reader(surface, secret)
-    items = _said(reader.root(adapter(reader.protocol).kinds["request"].read, body))
+    items = _input_items(reader.root(adapter(reader.protocol).kinds["request"].read, body))
     node = {"type": "compaction", _COMPACTED: _in_full(items)}
     piece = {"kind": "encrypted_content", "data": seal(node, "", secret)}
     return {"type": "compaction", "opaque": [piece]}
@@ -221,16 +221,16 @@ def compacted(body: Node, surface: str, secret: Secret) -> Node:
 
 def turn_items(turn: Turn, secret: Secret | None) -> Iterator[Node]:
     """Yield the items of a turn: those of the request, then those of the response."""
-    yield from _asked(turn, secret)
+    yield from _request_items(turn, secret)
     yield from (answer(turn, secret) or {}).get("output") or ()
 
 
-def _asked(turn: Turn, secret: Secret | None) -> list[Node]:
+def _request_items(turn: Turn, secret: Secret | None) -> list[Node]:
     reader = _reader(turn.surface, secret)
-    return _said(reader.root(adapter(reader.protocol).kinds["request"].read, parse(turn.asked)))
+    return _input_items(reader.root(adapter(reader.protocol).kinds["request"].read, parse(turn.asked)))
 
 
-def _said(node: Node) -> list[Node]:
+def _input_items(node: Node) -> list[Node]:
     given = node.get("input")
     return given if type(given) is list else [{"type": "message", "role": "user", "content": given}] if given else []
 
@@ -238,7 +238,7 @@ def _said(node: Node) -> list[Node]:
 def asked(turns: Sequence[Turn]) -> list[Node]:
     """The canonical items that the last answer of a conversation (the first of `turns`) was given for, as sent."""
     earlier = [item for turn in reversed(turns[1:]) for item in turn_items(turn, None)]
-    return [*earlier, *_asked(turns[0], None)]
+    return [*earlier, *_request_items(turns[0], None)]
 
 
 def answer(turn: Turn, secret: Secret | None = None) -> Node | None:

@@ -194,7 +194,7 @@ class Parser:
                 raise ValueError("there is no text")
             result._parsed = self.value(text)
         except ValueError as error:
-            why = _told(error)
+            why = _error_text(error)
             ended = (result.finish.reason if result.finish else None) or result.status
             truncated = ended in ("length", "context_window", "incomplete") or result.status == "incomplete"
             reason = f"structured output is incomplete (finish reason {ended})" if truncated else _MISFIT
@@ -208,7 +208,7 @@ _MISFIT = "structured output does not match text_format"
 
 def correction(failure: OutputParseError) -> Node:
     """The message for the model with the error of its answer."""
-    why = _told(failure.__cause__)
+    why = _error_text(failure.__cause__)
     return {
         "type": "message",
         "role": "user",
@@ -259,7 +259,7 @@ def _unanswered(result: Result) -> list[Node]:
     ]
 
 
-def _told(error: BaseException | None) -> str:
+def _error_text(error: BaseException | None) -> str:
     errors = getattr(error, "errors", None)
     if not callable(errors):
         return str(error)

@@ -147,13 +147,13 @@ class Operation:
     def waiting(self, error: Exception, wait: float) -> None:
         """A request failed; if there is time, another one follows after `wait` seconds."""
         if _log.isEnabledFor(logging.INFO):
-            _log.info("%s: %s; retry in %.1f s", self._name, self._told(error), wait)
+            _log.info("%s: %s; retry in %.1f s", self._name, self._error_text(error), wait)
 
     def retrying(self, error: Exception, reason: RetryReason, wait: float = 0.0, after: str = "") -> Hooked | None:
         """A request failed; another one follows now, or at the upstream `after`."""
         if reason != "retry" and _log.isEnabledFor(logging.INFO):
             then = f"fallback to {_plain(self._upstream, after)}" if after else "retry with a repaired history"
-            _log.info("%s: %s; %s", self._name, self._told(error), then)
+            _log.info("%s: %s; %s", self._name, self._error_text(error), then)
         if self._span is not None:
             self._span.retried(reason, error, wait)
         hook, event = self._telemetry.on_retry, self._event
@@ -227,7 +227,13 @@ class Operation:
         if event is None:
             return None
         if _log.isEnabledFor(logging.INFO):
-            how = "complete" if complete else f"failed: {self._told(error)}" if error is not None else "closed early"
+            how = (
+                "complete"
+                if complete
+                else f"failed: {self._error_text(error)}"
+                if error is not None
+                else "closed early"
+            )
             counts = event.usage_node or {}
             tokens = f", {counts.get('input_tokens')} + {counts.get('output_tokens')} tokens" if counts else ""
             _log.info("%s: %s in %.3f s%s", self._name, how, event.duration, tokens)
@@ -260,7 +266,7 @@ class Operation:
             error=error,
         )
 
-    def _told(self, error: Exception | None) -> str:
+    def _error_text(self, error: Exception | None) -> str:
         """An error in one line."""
         return f"{type(error).__name__}: {_plain(self._upstream, str(error))}"
 

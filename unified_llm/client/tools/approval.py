@@ -60,7 +60,11 @@ def decided(pending: Iterable[Any], approved: Any = (), rejected: Any = (), outp
     pending = [call.dump() for call in pending]
     known = [id_ for call in pending if (id_ := id_of(call))]
     yes = _ids("approved", approved, known)
-    told = _told(rejected) if _is_table(rejected) else dict.fromkeys(_ids("rejected", rejected, known), REJECTED)
+    told = (
+        _rejection_texts(rejected)
+        if _is_table(rejected)
+        else dict.fromkeys(_ids("rejected", rejected, known), REJECTED)
+    )
     if not _is_table(outputs):
         if isinstance(outputs, (str, bytes)) or not isinstance(outputs, Iterable):
             if outputs is not None:
@@ -109,7 +113,7 @@ def _named(given: Any) -> str:
     return type(given).__name__
 
 
-def _told(rejected: Mapping[Any, Any]) -> dict[str, str]:
+def _rejection_texts(rejected: Mapping[Any, Any]) -> dict[str, str]:
     """The texts for the model, by ids."""
     for id_, text in rejected.items():
         if text is not None and not isinstance(text, str):

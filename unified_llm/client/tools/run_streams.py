@@ -40,7 +40,7 @@ class _Run(Generic[T]):
             raise InvalidBody("/text_format", "snapshots are those of structured output; pass text_format= to run")
         return self._growing
 
-    def _heard(self) -> list[ToolOutput | TurnDone]:
+    def _take_events(self) -> list[ToolOutput | TurnDone]:
         told = self._told[:]
         self._told.clear()
         return told
@@ -92,10 +92,10 @@ class RunStream(_Run[T]):
                     effect = flow.throw(error)
                 else:
                     effect = flow.send(value)
-                yield from self._heard()
+                yield from self._take_events()
         except StopIteration as done:
             self._result = done.value
-            yield from self._heard()
+            yield from self._take_events()
         finally:
             flow.close()
 
@@ -170,11 +170,11 @@ class AsyncRunStream(_Run[T]):
                     effect = flow.throw(error)
                 else:
                     effect = flow.send(value)
-                for told in self._heard():
+                for told in self._take_events():
                     yield told
         except StopIteration as done:
             self._result = done.value
-            for told in self._heard():
+            for told in self._take_events():
                 yield told
         finally:
             flow.close()

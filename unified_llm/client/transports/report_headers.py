@@ -11,7 +11,7 @@ from ...losses import Losses
 from ..sending.effects import Hop
 from ..upstreams.upstream import Upstream
 
-__all__ = ["ESTIMATE", "HOPS", "LOSSES", "PROTOCOL", "UPSTREAM", "bounded", "told"]
+__all__ = ["ESTIMATE", "HOPS", "LOSSES", "PROTOCOL", "UPSTREAM", "bounded", "loss_headers"]
 
 CALLER = "x-unified-llm-caller"
 LOSSES = "x-unified-llm-losses"
@@ -22,7 +22,7 @@ ESTIMATE = "x-unified-llm-estimate"
 _LONGEST = 4_000  # HTTP servers and clients take headers of 8 kB
 
 
-def told(losses: Losses, hops: Sequence[Hop], whose: Upstream | None) -> dict[str, str]:
+def loss_headers(losses: Losses, hops: Sequence[Hop], whose: Upstream | None) -> dict[str, str]:
     """The headers for an answer's losses, the upstreams that were passed by, and the one that gave it."""
     rows = [[loss.path, loss.capability, loss.fate, loss.side] for loss in losses] if losses else []
     headers = {LOSSES: bounded(rows) if rows else _NOTHING_LOST}

@@ -47,7 +47,7 @@ from ..upstreams.resolve import credited
 from ..upstreams.resolve import upstream as choose
 from ..upstreams.upstream import Upstream
 from .memory_routes import Kept, kept, missing
-from .report_headers import CALLER, ESTIMATE, HOPS, LOSSES, PROTOCOL, UPSTREAM, told
+from .report_headers import CALLER, ESTIMATE, HOPS, LOSSES, PROTOCOL, UPSTREAM, loss_headers
 from .route_matching import Match, own_headers, recognize
 from .stream_translation import SurfaceStream
 
@@ -308,7 +308,7 @@ class Translator:
             found = [one]
             done = write({"models": [one[1]]}, match.protocol, "models")
             done = replace(done, value=done.value[surface.entries][0])
-        self._tell(done.losses)
+        self._report_losses(done.losses)
         return self._reply(done, done.losses, hops, found[0][0] if found else asked[0])
 
     def _remembered(self, told: Kept, surface: str) -> Reply:
@@ -326,7 +326,7 @@ class Translator:
             self.on_usage(found, _usage(found), 1)
         done = found.to(surface, vault=vault, secret=self.secret, on_loss=self.on_loss)
         losses = Losses([*found.sent.losses, *done.losses])
-        self._tell(losses)
+        self._report_losses(losses)
         count_losses(self.telemetry, found.upstream, done.losses)
         reply = self._reply(done, losses, found.hops, found.upstream)
         if found.request_id:
@@ -337,7 +337,7 @@ class Translator:
         self, done: Converted, losses: Losses, hops: Sequence[Hop], whose: Upstream | None = None, status: int = 200
     ) -> Reply:
         headers = {name.lower(): value for name, value in header_safe(done.http.get("headers") or {}).items()}
-        headers |= {"content-type": _JSON, **told(losses, hops, whose)}
+        headers |= {"content-type": _JSON, **loss_headers(losses, hops, whose)}
         given = done.http.get("status")
         status = given if type(given) is int and 100 <= given <= 599 else status
         return Reply(status=status, headers=headers, content=dump(done.value), losses=losses)
@@ -346,7 +346,7 @@ class Translator:
         given = found.sent.losses
 
         def ended(losses: Losses) -> None:
-            self._tell(Losses([*given, *losses]))
+            self._report_losses(Losses([*given, *losses]))
             count_losses(self.telemetry, found.upstream, losses)
             if self.on_usage is not None:
                 self.on_usage(found, stream.usage, stream.events)
@@ -356,7 +356,7 @@ class Translator:
         exchange = found.sent.exchange
         kind = framing.array if exchange is not None and exchange.options.get("array") else framing.content_type
         headers = {"content-type": kind, "cache-control": "no-cache", "x-accel-buffering": "no"}
-        headers |= told(given, found.hops, found.upstream)
+        headers |= loss_headers(given, found.hops, found.upstream)
         if found.request_id:
             headers |= header_safe({"x-request-id": found.request_id})
         return Reply(status=200, headers=headers, stream=stream, opened=found, losses=given)
@@ -387,7 +387,7 @@ class Translator:
             reply.headers = header_safe({"x-request-id": error.request_id, **reply.headers})
         return reply
 
-    def _tell(self, losses: Losses) -> None:
+    def _report_losses(self, losses: Losses) -> None:
         if self.on_losses is not None and losses:
             self.on_losses(losses)
 

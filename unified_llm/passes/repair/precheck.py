@@ -41,7 +41,7 @@ def is_sound(items: list[Node], rules: Rules, letters: str, plain: Outline | Non
     if rules.item_ids and not plain and [1 for item in items if "id" in item]:
         return False
     if plain:
-        return not rules.blank or _say(plain.texts)
+        return not rules.blank or _are_not_blank(plain.texts)
     if rules.blank or rules.name_form:
         messages = picked(items, letters, _MESSAGE)
         if rules.name_form and [1 for item in messages if "name" in item]:
@@ -134,8 +134,8 @@ def _texts(contents: list[Any]) -> bool:
     if len(texts) < len(contents):
         parts = [part.get("text") for content in contents if type(content) is list for part in content]
         texts += [text for text in parts if type(text) is str]
-    return _say(texts)
+    return _are_not_blank(texts)
 
 
-def _say(texts: list[str]) -> bool:
+def _are_not_blank(texts: list[str]) -> bool:
     return all(texts) and not any(map(str.isspace, texts))

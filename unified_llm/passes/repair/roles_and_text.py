@@ -25,7 +25,7 @@ def _leaf(item: Node) -> tuple[str, ...]:
     return next(((key,) for key in ("content", "call_id", "id") if item.get(key)), ())
 
 
-def _says(role: str, text: str) -> Node:
+def _message(role: str, text: str) -> Node:
     return {"type": "message", "role": role, "content": text}
 
 
@@ -230,13 +230,13 @@ def mend_opening(m: Mending) -> None:
     if first is not None and (calls or m.rules.opens == "assistant"):
         opening = opens_at(m.items)
         m.report(first, _leaf(first), "approximated", "a turn of the user's was put before it", _TURN)
-        m.put([*m.items[:opening], m.make(_says("user", OPENING)), *m.items[opening:]])
+        m.put([*m.items[:opening], m.make(_message("user", OPENING)), *m.items[opening:]])
 
 
 def mend_end(m: Mending, whole: bool) -> None:
     """The end: of the user, or model output that may be continued; `whole` means that an answer follows."""
     if m.rules.filled and m.asked and opens_at(m.items) == len(m.items):
-        m.put([*m.items, m.make(_says("user", OPENING))])
+        m.put([*m.items, m.make(_message("user", OPENING))])
     if not m.items or not (m.rules.closes or m.rules.trailing):
         return
     last = m.items[-1]
@@ -248,7 +248,7 @@ def mend_end(m: Mending, whole: bool) -> None:
         if only and whole and m.asked:
             m.report(last, _leaf(last), "approximated", "the target cannot continue an assistant message", _TURN)
             if m.rules.closes == "asked":
-                m.put([*m.items, m.make(_says("user", GO_ON))])
+                m.put([*m.items, m.make(_message("user", GO_ON))])
     elif m.rules.trailing:
         _strip(m, last)
 
