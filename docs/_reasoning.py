@@ -22,7 +22,7 @@ CHAT, RESPONSES = "openai-chat", "openai-responses"
 INTRO = """# How much to think
 
 Every protocol has its own control of reasoning: a word for the effort, a budget of tokens, a level, a switch, what is
-shown of thoughts. A request is written in the form that the *target's model* takes, by dated data
+shown of the reasoning. A request is written in the form that the *target's model* takes, by dated data
 (`unified_llm/models/profiles.json`); pass the model as `model=`, else the one in the body counts.
 
 ```python
