@@ -1,4 +1,4 @@
-"""The quick ways of the adapters' `usual.py` on trial: the same document with them and without."""
+"""The fast paths of the adapters' `usual.py` on trial: the same document with them and without."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The short way of a stream's bulk: two templates become one way, for one event and for one after the other."""
+"""The fast path of a stream's bulk: two templates become one way, for one event and for one after the other."""
 
 from __future__ import annotations
 

@@ -151,11 +151,11 @@ class WireWriter(Protocol):
 
 
 class WritesMore(Protocol):
-    """The writer's half of the short way of a stream's bulk, which a `WireWriter` may offer.
+    """The writer's half of the fast path of a stream's bulk, which a `WireWriter` may offer.
 
     Nearly all events of a stream are the last one over again, but for the text of their delta. After each event that
     took the general path as one canonical event, both sides are called for a template of the next one like it.
-    The suite checks that the short way and the long way give the same.
+    The suite checks that the fast path and the general path give the same.
     """
 
     def write_more(self) -> WriteMore | None:

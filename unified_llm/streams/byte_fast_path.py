@@ -1,6 +1,6 @@
 """Frames of a stream that are known by their bytes: those of one that is known, but for a text.
 
-Nearly all of a stream is one event over and over. When one of them has gone the short way (`ReadMore`, `WriteMore`),
+Nearly all of a stream is one event over and over. When one of them took the fast path (`ReadMore`, `WriteMore`),
 the bytes around its text, and around the few values beside it that differ, are those of the ones that follow: what has
 them is read without being parsed, and written without being built. Anything else goes the way of all events. A quote
 inside a JSON string is escaped, so what stands behind a value is never found within it.

@@ -2,7 +2,7 @@
 
 Around the pipe of `conversion.py` stand the framings there are: server-sent events, one JSON array of them all, and
 binary frames, which are server-sent events to everything but the front door.
-The short way of a stream's bulk is shorter here: a frame that is known by its bytes is neither parsed nor built
+The fast path of a stream's bulk is shorter here: a frame that is known by its bytes is neither parsed nor built
 (`byte_fast_path.py`).
 """
 
@@ -51,7 +51,8 @@ class ByteStream:
         self.named: bool = framing.named
         self.halves: Halves = Halves()
         self.heads: dict[str | None, bytes] = {}
-        # How more of the last frame is read the short way, what becomes of frames known by their bytes, the last such.
+        # How more of the last frame is read on the fast path, what becomes of frames known by their bytes, the last
+        # such.
         self.reads_more: ReadMore | None = None
         self.known: Callable[[bytes], list[bytes] | None] | None = None
         self.tries: int = 0
@@ -112,7 +113,7 @@ class ByteStream:
                 self.reads_more.counts({"event": event["event"], "data": parse_data(event["data"])})
 
     def _learn(self, frame: bytes, out: list[bytes], reads: ReadMore, writes: WriteMore) -> None:
-        """A frame went the short way: remember what it is like, and what became of it."""
+        """A frame took the fast path: remember what it is like, and what became of it."""
         if reads.beside and self.pipe.origin is self.pipe.goal:
             return  # what is beside its text is for its own protocol's writer
         read, said, pipe, halves = reader_of(frame, reads), reads.said, self.pipe, self.halves

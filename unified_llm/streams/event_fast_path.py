@@ -1,4 +1,4 @@
-"""The short way of a stream's bulk, made of two templates: how an event looks on its way in, and on its way out.
+"""The fast path of a stream's bulk, made of two templates: how an event looks on its way in, and on its way out.
 
 Nearly all of a stream is the last event over again, but for its text. Both sides show that event and note where its
 text stands (`ReadMore`, `WriteMore`). Here the two become one loop, which recognizes a fresh event by one comparison of
@@ -18,7 +18,7 @@ __all__ = ["NOTHING_MORE", "ReadMore", "ShortWay", "WriteMore", "short_way"]
 
 Event = dict[str, Any]
 Path = tuple[str | int, ...]
-# What stands in the lines where an event leaves the short way.
+# What stands in the lines where an event leaves the fast path.
 _ELSEWHERE = "<elsewhere>"
 # Instead of where a text goes: no event is made, or the very one is handed on.
 _NOWHERE: Path = ()

@@ -111,7 +111,7 @@ class Pipe:
         self.unsent: HeldFrames | None = HeldFrames() if tries else None
         self.sent: int = 0
         self.turned: int = 0
-        # The short way of the next event, where there is one, what it is made of, and how many went it since the last
+        # The fast path of the next event, where there is one, what it is made of, and how many took it since the last
         # that did not.
         self.short: ShortWay | None = None
         self.reads_more: ReadMore | None = None
@@ -148,7 +148,7 @@ class Pipe:
         return [found] if found else []
 
     def _feeder(self) -> Callable[[Event], list[Event]]:
-        """The long way of an event, with everything it needs at hand."""
+        """The general path of an event, with everything it needs at hand."""
         reading, notes, writing = self.reading, self.reading.notes, self.writing
         trace, runs, owed = reading.trace, reading.runs, reading.owed
         reader, check, writer = self.reader, self.grammar.feed, self.writer

@@ -2,8 +2,8 @@
 
 Readers and writers hold things back: a call until its arguments are whole, an item until it ends. When a stream ends in
 an error those are never sent, and neither the reader nor the writer alone can list them. So it is tried: the frames
-that did not go the short way are converted once more with some of their values altered, and values that change neither
-the target's frames nor the report were not sent. Nothing is tried while a stream goes on.
+that did not take the fast path are converted once more with some of their values altered, and values that change
+neither the target's frames nor the report were not sent. Nothing is tried while a stream goes on.
 
 Groups of neighbors are altered together and divided only where the frames differ. Of many frames of one shape a few
 stand for all of them, so what is kept and tried does not grow with the length of the stream.

@@ -1,4 +1,4 @@
-"""The short way of a stream's bulk: a frame equal to the last one but for its text and its counts.
+"""The fast path of a stream's bulk: a frame equal to the last one but for its text and its counts.
 
 The last frame is kept as a template. What varies in a new one is put into it, and one comparison of dicts, made in C,
 checks whether anything else differs; if not, only the text of the event is new. Usage is cumulative, so that each

@@ -1,7 +1,7 @@
-"""The short way: a delta equal to the last one but for its text, which is the bulk of every stream.
+"""The fast path: a delta equal to the last one but for its text, which is the bulk of every stream.
 
 A template of the last delta is kept. The text of a new event is put into it, and one comparison of dicts, made in C,
-checks whether anything else differs; if not, only the text of the event is new. Anything else goes the long way.
+checks whether anything else differs; if not, only the text of the event is new. Anything else takes the general path.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The last chunk is kept as a template. The varying piece of a new one is put into it, and one comparison of dicts,
 made in C, checks whether anything else differs; if not, only the text of the event is new, and the frame is shared
-with the last one's. Only the padding may differ too. Anything else goes the long way, and becomes the next
+with the last one's. Only the padding may differ too. Anything else takes the general path, and becomes the next
 template.
 """
 

@@ -88,10 +88,10 @@ class _LongWay(Pipe):
 
 
 def repeating(records: Iterable[Record], target: str) -> list[Failure]:
-    """The short way of a stream's bulk (`adapter.WritesMore`) gives what the long way gives, losses too."""
+    """The fast path of a stream's bulk (`adapter.WritesMore`) gives what the general path gives, losses too."""
     failures = []
     for record in records:
-        # What a broken stream left unsent is searched for in the frames that went the long way: so not here.
+        # What a broken stream left unsent is searched for in the frames that took the general path: so not here.
         ways: list[Pipe] = [pipe(record["protocol"], target, trial="reporting") for pipe in (_LongWay, Pipe)]
         told = [_run(way, record["events"]) for way in ways]
         for path in differences(told[0], told[1])[:1]:
