@@ -22,7 +22,7 @@ Where = Callable[..., bool]
 
 
 def covering(*axes: Iterable[Any], where: Where = lambda *values: True) -> list[Combination]:
-    """The combinations of these axes to try, in the order of their product; `where` says which there are."""
+    """The combinations of these axes to try, in the order of their product; `where` is true of those that exist."""
     if corpus_folder():
         return [values for values in itertools.product(*axes) if where(*values)]
     return covering_pairs(*axes, where=where)

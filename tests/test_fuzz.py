@@ -1,7 +1,7 @@
 """Broken input never crashes with anything but our own error types, each naming path and reason.
 
 At least 20,000 mutants of recorded traffic where there is some, as in CI; else 5,000 of the fixtures, of which each has
-its turn more than once. `make fuzz` runs as many as it is asked for. `-s` shows the count.
+its turn more than once. `make fuzz` runs as many as its arguments contain. `-s` shows the count.
 """
 
 from __future__ import annotations

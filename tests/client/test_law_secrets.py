@@ -265,7 +265,7 @@ async def _aseen_by_client(way: str, failure: str, stream: bool, seen: list[Any]
 def test_the_client_shows_no_secret(
     way: str, failure: str, stream: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the way decides what is a secret, and the failure where it is said: every two of them meet."""
+    """Where the way decides what is a secret, and the failure where it would be shown: every two of them meet."""
     caplog.set_level("DEBUG")
     monkeypatch.setenv("CANARY_KEY", CANARY)
     for run in (_seen_by_client, lambda *given: asyncio.run(_aseen_by_client(*given))):
