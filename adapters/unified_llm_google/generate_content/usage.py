@@ -27,13 +27,9 @@ def read_usage(wire: Node, r: Reader) -> Node:
     """The canonical usage of a `usageMetadata`."""
     w = wire.copy()
     usage: Node = {}
-
-    def count(name: str) -> int | None:
-        return w.pop(name) if type(w.get(name)) is int else None
-
-    prompt, tool = count("promptTokenCount"), count("toolUsePromptTokenCount")
-    answer, thoughts = count("candidatesTokenCount"), count("thoughtsTokenCount")
-    total, cached = count("totalTokenCount"), count("cachedContentTokenCount")
+    prompt, tool, answer, thoughts, total, cached = [
+        w.pop(name) if name in w and type(w[name]) is int else None for name in _COUNTS
+    ]
     inner: Node = {}
     outer: Node = {}
     if prompt is not None or tool is not None:
@@ -86,6 +82,14 @@ def usage_of(wire: Node, r: Reader) -> Node | None:
     return read_usage(usage, r) if type(usage) is dict else None
 
 
+_COUNTS = (
+    "promptTokenCount",
+    "toolUsePromptTokenCount",
+    "candidatesTokenCount",
+    "thoughtsTokenCount",
+    "totalTokenCount",
+    "cachedContentTokenCount",
+)
 _SPLITS = (("cacheTokensDetails", "cached_tokens_details"), ("toolUsePromptTokensDetails", "tool_tokens_details"))
 _PLACES = (
     (("input_tokens",), ("promptTokenCount",)),

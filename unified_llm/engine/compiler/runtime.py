@@ -227,12 +227,11 @@ def left(c: Node, got: Any, path: Path, shape: Any, x: Any) -> None:
         return
     for key, value in got.items():
         here = (*path, key)
-        name = ".".join(here)
-        if here in shape.leaves or (name in shape.constants and is_same(value, shape.constants[name])):
+        if here in shape.leaves or here in shape.inside:  # (What has fields inside reports for itself.)
             continue
-        if here in shape.inside:
-            continue  # it reports for itself
-        x.lost(c, here, shape.cannot.get(name, ""))
+        name = ".".join(here)
+        if name not in shape.constants or not is_same(value, shape.constants[name]):
+            x.lost(c, here, shape.cannot.get(name, ""))
 
 
 def said(value: Any) -> bool:
