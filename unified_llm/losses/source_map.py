@@ -24,7 +24,7 @@ __all__ = ["Notes"]
 Node = dict[str, Any]
 
 _NEAR = 48  # notes of a reading
-_ITEMS = 32
+_HOLDERS = frozenset((dict, list))
 _NONE: dict[Keys, Keys] = {}
 
 
@@ -39,12 +39,13 @@ def _settings(source: Adapter, name: str) -> dict[str, tuple[str, str]]:
 class Result:
     """The paths of nodes in the result of a conversion."""
 
-    __slots__ = ("_paths", "_remade", "_target", "_top")
+    __slots__ = ("_below", "_paths", "_remade", "_target", "_top")
 
     def __init__(self, target: Any, writer: Writer) -> None:
         self._target = target
         self._remade: dict[int, Any] | None = writer.context.get("remade")
         self._top: dict[int, Keys] | None = None
+        self._below: dict[int, Keys] | None = None
         self._paths: Paths | None = None
 
     def path(self, node: Any, keys: Keys) -> Keys:
@@ -53,31 +54,26 @@ class Result:
             node = self._remade[id(node)]
         if node is self._target:
             return keys
+        known = id(node)
+        # Mostly it is one of the settings, or one of the items.
         if self._top is None:
-            self._top = self._found_above()
-        above = self._top.get(id(node))
-        if above is None:
-            if self._paths is None:
-                self._paths = Paths(self._target)
-            above = self._paths.get(id(node), ())
-        return above + keys
-
-    def _found_above(self) -> dict[int, Keys]:
-        """The objects and lists of the two upper levels: mostly settings, or items of a short list."""
-        found: dict[int, Keys] = {}
-        for name, value in self._target.items() if type(self._target) is dict else ():
-            if type(value) is dict:
-                found.setdefault(id(value), (name,))
-                inside: Iterable[tuple[Any, Any]] = value.items()
-            elif type(value) is list:
-                found.setdefault(id(value), (name,))
-                inside = enumerate(value) if len(value) <= _ITEMS else ()
-            else:
-                continue
-            for key, inner in inside:
-                if type(inner) is dict:
-                    found.setdefault(id(inner), (name, key))
-        return found
+            settings = [*self._target.items()] if type(self._target) is dict else ()
+            self._top = {id(value): (name,) for name, value in reversed(settings) if type(value) in _HOLDERS}
+        if known in self._top:
+            return self._top[known] + keys
+        if self._below is None:
+            self._below = {
+                id(inner): (name, key)
+                for name, value in (self._target.items() if type(self._target) is dict else ())
+                if type(value) in _HOLDERS
+                for key, inner in (value.items() if type(value) is dict else enumerate(value))
+                if type(inner) is dict
+            }
+        if known in self._below:
+            return self._below[known] + keys
+        if self._paths is None:
+            self._paths = Paths(self._target)
+        return self._paths.get(known, ()) + keys
 
 
 class Notes(Naming):
