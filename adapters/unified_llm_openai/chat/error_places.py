@@ -47,8 +47,10 @@ def marked_places(error: Node, w: Writer) -> dict[str, str]:
 
 def failed(w: Node, r: Reader) -> bool:
     """Whether an answer is an error, in the server's own form."""
-    places = r.dialect.get("error_code")
-    return bool(places) and any(_at(w, path.split(".")) not in _FINE for path in places)
+    for path in r.dialect.get("error_code", ()):
+        if _at(w, path.split(".")) not in _FINE:
+            return True
+    return False
 
 
 def _at(node: Any, keys: list[str]) -> Any:
