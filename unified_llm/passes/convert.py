@@ -56,6 +56,7 @@ class _Recorded:
 
 
 _recorded: Any = _Recorded()
+_NONE = Losses()
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ def convert(
     if on_loss != "ignore":
         check_levels(on_loss)
     route = route_of(source, target, kind, facing)
-    here, there, origin, goal, read_kind, write_kind, crossing, side, is_request = route
+    here, there, origin, goal, read_kind, write_kind, crossing, side, is_request, is_answered = route
     notes: list[tuple[Any, ...]] = []
     doc = load(body, notes)
     reader, writer = ends(
@@ -151,13 +152,14 @@ def convert(
     check_kind(origin, kind, doc, http)
     try:
         node = reader.root(read_kind.read, doc)
-        prompt = prompt_for(node, write_kind, goal, writer, reader)
+        prompt = prompt_for(node, write_kind, goal, writer, reader) if is_answered else None
         node = prepare(node, write_kind, there, here, reader, writer, crossing, repair)
         value = writer.root(write_kind.write, node)
         if "carried" in writer.context:
             parked(writer)
-        losses = locate(node, value, writer, reader, origin, goal, read_kind.node)
-        if losses:
+        losses = _NONE
+        if writer.noted or reader.notes:
+            losses = locate(node, value, writer, reader, origin, goal, read_kind.node)
             losses = significant(losses, Weighing(source, target, read_kind.node, exchange, node, origin), doc)
     except FAULTS as error:
         refuse_conversion((), doc, error)

@@ -30,6 +30,7 @@ class Route(NamedTuple):
     crossing: bool
     facing: str
     is_request: bool
+    is_answered: bool  # by a provider of another protocol, to a client of this one
 
 
 def route_of(source: str, target: str, kind: str, facing: str | None) -> Route:
@@ -43,7 +44,9 @@ def route_of(source: str, target: str, kind: str, facing: str | None) -> Route:
         here, there = surface(source), surface(target)
         reads, writes = kind_of(here.adapter, kind), kind_of(there.adapter, kind)
         side, is_request = facing or writes.facing, writes.node == "request"
-        route = Route(here, there, here.adapter, there.adapter, reads, writes, source != target, side, is_request)
+        origin, goal, crossing = here.adapter, there.adapter, source != target
+        is_answered = crossing and side == "provider" and writes is goal.kinds.get("request")
+        route = Route(here, there, origin, goal, reads, writes, crossing, side, is_request, is_answered)
         if len(_routes) >= _MOST:
             _routes.clear()
         _routes[key] = route
