@@ -33,6 +33,19 @@ def test_a_name_of_no_tool_is_lost_and_so_is_a_tool_that_was_not_named() -> None
     assert "/toolConfig/functionCallingConfig/allowedFunctionNames/0" not in fates
 
 
+def test_a_report_is_in_the_order_of_the_document() -> None:
+    """Its order follows from the document alone, and not from the hash seed of the process."""
+    keys = [f"key_{number}" for number in range(12)]  # twelve in their order by chance: once in 479 million
+    tool = {"name": "now", "input_schema": {"type": "object"}, **dict.fromkeys(keys, 1)}
+    listed = {"type": "mcp_list_tools", "id": "mcpl_1", "server_label": "clock", "tools": [tool]}
+    run = {"type": "shell_call", "call_id": "c", "status": "completed"}
+    run["action"] = {"commands": ["date"], **dict.fromkeys(keys, 1)}
+    body = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
+    for items, above in (([listed], "/output/0/tools/0/"), ([run], "/output/0/action/")):
+        _, fates = told({**body, "output": items}, "openai-responses", MESSAGES, "response")
+        assert [path for path in fates if path.startswith(above + "key_")] == [above + key for key in keys]
+
+
 def test_the_same_of_interactions() -> None:
     tools = [{"type": "function", "name": "now"}, {"type": "function", "name": "then"}]
     choice = {"allowed_tools": {"mode": "any", "tools": ["now", "never"]}}

@@ -183,8 +183,9 @@ def _listing(c: Node, w: Writer, x: Context) -> Node | None:
             wire["input_schema"] = tool["input_schema"]
         else:
             w.added(wire, "input_schema", "a listed tool has one")
-        for key in tool.keys() - wire.keys():
-            x.lost(c, ("tools", number, key))
+        for key in tool:
+            if key not in wire:
+                x.lost(c, ("tools", number, key))
         made.append(wire)
     return x.replaced(c, {**c, "tools": made})
 

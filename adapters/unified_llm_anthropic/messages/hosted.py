@@ -119,8 +119,9 @@ def _bash(c: Node, w: Writer, x: Context) -> Node | None:
     ):
         return None
     x.approximated(c, ("action", "commands"), "as a call of the tool bash")
-    for key in action.keys() - {"commands"}:
-        x.lost(c, ("action", key))
+    for key in action:
+        if key != "commands":
+            x.lost(c, ("action", key))
     made = {key: value for key, value in c.items() if key not in ("action", "executor")}
     given = {"command": "\n".join(commands)}
     return x.replaced(c, {**made, "type": "function_call", "name": "bash", "arguments": given})

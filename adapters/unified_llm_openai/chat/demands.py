@@ -111,8 +111,9 @@ def give_voice(wire: Node, w: Writer) -> None:
     said = wire.get("audio") or {}
     if type(said) is dict:
         if w.crosses:
-            for key in said.keys() - _VOICE_KEYS:
-                w.report(w.doc, ("audio", key), "lost", "openai-chat has no such setting of generated audio")
+            for key in said:
+                if key not in _VOICE_KEYS:
+                    w.report(w.doc, ("audio", key), "lost", "openai-chat has no such setting of generated audio")
             said = {key: said[key] for key in said if key in _VOICE_KEYS}
         wire["audio"] = audio = {"voice": _VOICE, "format": "pcm16" if wire.get("stream") else "wav", **said}
         for key in [key for key in audio if key not in said]:
