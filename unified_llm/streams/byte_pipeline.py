@@ -228,7 +228,7 @@ def _encoded(name: str | None, data: str | bytes) -> bytes:
 
 
 def _unreported(source: str, target: str, options: Mapping[str, Any]) -> ByteStream:
-    """A stream whose report is out of reach: losses are looked for only where `on_loss` is more than "ignore"."""
+    """A stream whose report is out of reach: losses are looked for only where `on_loss` is not "ignore"."""
     trial = "silent" if options.get("on_loss", "ignore") == "ignore" else ""
     return ByteStream(source, target, trial=trial, **options)
 

@@ -39,7 +39,7 @@ Event = dict[str, Any]
 FOLLOWED = LIFECYCLE | {"error", "response.failed"}
 # The types of an event's name.
 _NAMES = (str, type(None))
-# What may say something that no item and no response says again.
+# Events that may hold a value which no item and no response repeats.
 TOLD = PASSING | ALONE
 
 

@@ -254,7 +254,7 @@ class Trail:
         self._placed = len(reader.placed)
 
     def _index(self) -> None:
-        """Know the leaves with a place by where they came from."""
+        """Index the leaves with a place by where they came from."""
         indexed, ends, by_place, places = self._indexed, self._ends, self._by_place, self.reader.places
         for leaf in self._unindexed:
             place, known = places[leaf], indexed.get(leaf)
