@@ -165,7 +165,7 @@ def test_the_class_of_an_error_is_in_a_header(word: str, status: int, kind: str)
 
 @pytest.mark.parametrize("source", OTHERS)
 def test_requests_of_others_are_valid(source: str) -> None:
-    """By the service model, its limits, and what the guide says of conversations."""
+    """By the service model, its limits, and the rules of the guide for conversations."""
     failures = []
     for record in fixtures(source, "request"):
         done = suite.outcome(record, CONVERSE)

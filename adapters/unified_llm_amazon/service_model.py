@@ -1,6 +1,6 @@
 """The shapes of Amazon's service model as types, which `unified-llm drift sdk` walks; botocore ships the model.
 
-`from unified_llm_amazon.service_model import ConverseRequest` is a `TypedDict` that is made when it is asked for.
+`from unified_llm_amazon.service_model import ConverseRequest` is a `TypedDict` that is made at its first use.
 """
 
 from __future__ import annotations

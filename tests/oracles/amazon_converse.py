@@ -1,7 +1,7 @@
 """A strict server of Converse: it refuses what the service model and the user guide refuse, and writes its own frames.
 
 Shapes are those of botocore's service model, with their patterns and limits; roles, pairs of calls and results, texts
-and tools are checked as the guide says. It answers with what the user said last, or calls the first tool on offer.
+and tools are checked as in the guide. It answers with what the user said last, or calls the first tool on offer.
 
 https://docs.aws.amazon.com/bedrock/latest/userguide/conversation-inference-call.html
 """
@@ -93,7 +93,7 @@ def check(body: Node, operation: str, model: str) -> None:
 
 
 def history(body: Node) -> None:
-    """What the guide says of a conversation."""
+    """Rules of the guide for a conversation."""
     before, calls, spoken = "", set[str](), False
     for number, message in enumerate(body.get("messages") or ()):
         role, content, at = message["role"], message["content"], f"/messages/{number}"

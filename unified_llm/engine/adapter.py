@@ -172,9 +172,9 @@ class ReadsMore(Protocol):
 class Framing(NamedTuple):
     """How a surface frames its stream as server-sent events: with `event:` names or without, and its content type.
 
-    `array` is the content type of the other framing, one JSON array of all events, where the surface has it. `binary`
-    says that the surface frames its events in binary instead (`streams/framings/eventstream.py`): within the library
-    they are server-sent events all the same, and are taken out of their frames and put into some at the edges.
+    `array` is the content type of the other framing, one JSON array of all events, where the surface has it. `binary`:
+    the surface frames its events in binary instead (`streams/framings/eventstream.py`). Within the library they are
+    server-sent events; the edges decode and encode the frames.
     """
 
     named: bool = False

@@ -40,7 +40,7 @@ _BY_STATUS = {
 
 
 def read_error(w: Any, r: Reader, word: str | None = None) -> Node:
-    """The error of a body; `word` is its class where neither a header nor the body says it."""
+    """The error of a body; `word` is its class where neither a header nor the body has it."""
     error: Node = {}
     node: Node = {"error": error}
     if type(w) is not dict:
@@ -133,7 +133,7 @@ def write_error(c: Node, w: Writer) -> Any:
         if type(message) is not str:
             return {} if own else {"message": ""}
         if kind == "context_overflow" and not own and not any(s in message.lower() for s in _OVERFLOW):
-            c["message"] = Fated("approximated", "said in the words clients look for")
+            c["message"] = Fated("approximated", "in the words that clients look for")
             message = f"{_TOO_LONG}: {message}"
         return {"Message" if form == "Message" else "message": message}
 

@@ -173,7 +173,7 @@ def _write_own(own: Node, output: Node, wire: Node) -> None:
 
 
 def _write_effort(own: Node, output: Node, c: Node, wire: Node, w: Writer) -> None:
-    """Effort in a word that the model takes, and thinking as its profile says."""
+    """Effort in a word that the model takes, and thinking as in its profile."""
     model = model_of(w)
     facts = model.reasoning
     effort, budget, control = own.get("effort"), own.get("budget_tokens"), own.get("control")

@@ -21,7 +21,7 @@ Node = dict[str, Any]
 
 _CALLS = frozenset(("function_call", "custom_tool_call"))
 _RESULTS = frozenset(f"{kind}_output" for kind in _CALLS)
-_NOT_SAID = "a response contains only what the assistant says"
+_NOT_SAID = "a response contains only items of the assistant"
 
 
 def read_response(w: Node, r: Reader) -> Node:
@@ -44,7 +44,7 @@ def read_response(w: Node, r: Reader) -> Node:
 
 
 def read_end(w: Node, node: Node, r: Reader) -> None:
-    """What a response says beside its message; pops what it understands."""
+    """The fields of a response beside its message; pops what it understands."""
     word = w.get("stopReason")
     if type(word) is str:
         del w["stopReason"]
@@ -100,7 +100,7 @@ def answered(output: list[Node], w: Writer) -> list[Node]:
 
 
 def _settled(c: Node, w: Writer) -> Node:
-    """Of a call and its result inside a response only this is told, that it does not wait for the client."""
+    """Represent a call and its result inside a response by the stop reason: no client has to answer it."""
     for key in c:
         if key not in ("extra", "turn", "call_id"):
             c[key] = Fated("lost", _NOT_SAID)
@@ -140,7 +140,7 @@ def write_end(c: Node, output: list[Node], w: Writer, stop: Node | None = None) 
 
 
 def _consume_status(c: Node) -> None:
-    """What the stop reason says already."""
+    """Report what the stop reason represents already."""
     if c.get("object") == "response":
         c["object"] = Fated("approximated", "amazon-converse has one kind of response")
     if c.get("status") in ("completed", "incomplete", "in_progress", "requires_action", "idle"):
@@ -166,7 +166,7 @@ def _write_finish(c: Node, wire: Node, output: list[Node], w: Writer) -> None:
         why = details.get("reason") if type(details) is dict else None
         reason = _REASONS.get(str(why), "length") if c.get("status") == "incomplete" else "stop"
         if c.get("status") is None:
-            w.added(wire, "stopReason", "the source does not say")
+            w.added(wire, "stopReason", "not in the source")
     if not own and reason in ("stop", "tool_calls"):
         done = {item.get("call_id") for item in output if item.get("type") in _RESULTS}
         calls = [item for item in output if item.get("type") in _CALLS and item.get("executor") != "provider"]

@@ -111,7 +111,7 @@ def write_tools(c: Node, wire: Node, w: Writer) -> None:
     called = {} if own else _called(c.get("input"))
     if choice == "none" and not called and not own:
         for tool in found if type(found) is list else ():
-            w.drop(tool, "no call is wanted")
+            w.drop(tool, "tool_choice is none")
         found = None
         c["tool_choice"] = Fated("approximated", "sent without tools")
     elif choice is not None:

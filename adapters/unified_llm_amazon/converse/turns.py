@@ -131,7 +131,7 @@ def write_messages(items: Any, w: Writer) -> list[Any]:
 
 
 def _accepted(messages: list[Any], w: Writer) -> list[Any]:
-    """The messages as the API takes them: what stood between two of one role may be gone, and documents want a text."""
+    """Join neighbors of one role that stood apart before, and give documents the text that the API requires."""
     out: list[Any] = []
     for message in messages:
         if out and out[-1]["role"] == message["role"]:

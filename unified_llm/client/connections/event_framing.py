@@ -18,7 +18,7 @@ __all__ = ["AsyncEvents", "decoder_of", "events"]
 def decoder_of(response: Any, binary: bool) -> Any:
     """What decodes the frames of a response; None for one in server-sent events.
 
-    `binary` says that the protocol itself frames its events so; otherwise a platform does, which has a decoder.
+    `binary`: the protocol itself frames its events so; otherwise a platform does, which has a decoder.
     """
     for name, value in response.headers.raw:
         if name.lower() == b"content-type":

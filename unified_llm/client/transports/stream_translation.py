@@ -50,7 +50,7 @@ class SurfaceStream:
             trial="reporting" if on_loss == "ignore" else "",
         )
         self._stream.pipe.aloud = True
-        # Whether its client wants the events in binary frames, which whoever sends them puts them into.
+        # Whether its client requires binary frames; the code that sends the events makes them.
         self.binary: bool = self._stream.pipe.goal.streams.framing.binary
         self._stream.clean = opened.upstream.hide
         self._told = told

@@ -81,7 +81,7 @@ class FrameDecoder:
         return frames
 
     def close(self) -> list[Frame]:
-        """The end of the bytes: a frame that was cut off is no frame."""
+        """The end of the bytes: a frame that was cut off is not returned."""
         if self._broken:
             raise RemoteProtocolError(self._broken)
         self.truncated = bytes(self._held) or None
@@ -183,7 +183,7 @@ def encode_event(event: str | None, data: bytes) -> bytes:
 
 
 class BinaryDecoder:
-    """Frames, or server-sent events with the same content, told apart by the first byte: no text begins with a zero.
+    """Frames, or server-sent events with the same content, distinguished by the first byte: no text begins with a zero.
 
     Has the methods of `SSEDecoder`. An error without an exception is an event "error" with its code and message.
     """
@@ -238,7 +238,7 @@ class Unframed:
 
 
 def reframed(events: bytes) -> bytes:
-    """Complete server-sent events as frames; what is no event (a keepalive) has none.
+    """Complete server-sent events as frames; other lines (keepalives) have none.
 
     >>> FrameDecoder().feed(reframed(b'event: ping\\ndata: {}\\n\\n'))[0].payload
     b'{}'

@@ -1,6 +1,6 @@
 """Citations of an answer: places on the web, in documents and in search results.
 
-A citation says by the key of its location what it cites. Its text stands in a block of its own, so that a span within
+The key of its location is the kind of a citation. Its text stands in a block of its own, so that a span within
 a text has no place here.
 
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Citation.html

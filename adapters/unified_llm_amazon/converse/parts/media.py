@@ -157,7 +157,7 @@ def _write_media(kind: str, c: Node, w: Writer) -> Node | None:
         c.pop("media_type", None)
     else:
         wire["format"] = _DEFAULTS[kind]
-        w.added(wire, "format", "required by amazon-converse; the source does not say")
+        w.added(wire, "format", "required by amazon-converse; not in the source")
     wire["source"] = source
     return {"guardContent": {kind: wire}} if w.form(c, "guard") == "image" else {kind: wire}
 
@@ -182,7 +182,7 @@ def _write_audio(c: Node, w: Writer) -> Node | None:
     if word is not None:
         c.pop("format") if word == said else c.update(format=Fated("approximated", f"sent as {word!r}"))
     elif found is None:
-        w.added(wire, "format", "required by amazon-converse; the source does not say")
+        w.added(wire, "format", "required by amazon-converse; not in the source")
     else:
         c.pop("media_type", None)
     wire["source"] = source
@@ -207,7 +207,7 @@ def _write_document(c: Node, w: Writer) -> Node | None:
         c.pop("media_type", None)
     elif not is_own(w):
         wire["format"] = "pdf" if "bytes" in source or "s3Location" in source else "txt"
-        w.added(wire, "format", "the source does not say")
+        w.added(wire, "format", "not in the source")
     _write_name(c, wire, w)
     wire["source"] = source
     if type(c.get("context")) is str:

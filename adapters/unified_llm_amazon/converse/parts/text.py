@@ -1,6 +1,6 @@
 """Text blocks, cited ones and JSON of tool results among them, and the cache points behind blocks.
 
-A block is told apart by the key it holds (`{"text": ...}`). A cache point is a block of its own behind the one that it
+A block is of the kind of the key it holds (`{"text": ...}`). A cache point is a block of its own behind the one that it
 belongs to, and a field of that one in the canonical model.
 
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlock.html

@@ -18,7 +18,7 @@ class Block:
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
-        self.wire: Node = {}  # what its start says
+        self.wire: Node = {}  # from its start
         self.text: list[str] = []
         self.rest: list[Any] = []  # citations, results, sources
         self.sources: dict[tuple[Any, ...], tuple[Any, ...]] = {}

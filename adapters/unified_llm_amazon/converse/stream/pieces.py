@@ -1,4 +1,4 @@
-"""A whole block as the frames that a stream would have of it, and the words that a stream is told in."""
+"""A whole block as the frames that a stream would have of it, and the names of events."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ THOUGHTS = ("response.reasoning_text.delta", "response.reasoning_summary_text.de
 TEXTS = ("response.output_text.delta", "response.refusal.delta")
 CITED = "response.output_text.annotation.added"
 UNHEARD = ("response.output_audio.delta", "response.output_audio_transcript.delta", "response.output_image.delta")
-# The exceptions that a stream may hold; the others are said by the last.
+# The exceptions that a stream may hold; others are sent as the second.
 EXCEPTIONS = frozenset(
     """internalServerException modelStreamErrorException validationException throttlingException
     serviceUnavailableException""".split()

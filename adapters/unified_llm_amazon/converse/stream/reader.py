@@ -2,7 +2,7 @@
 
 A block is an item, or a part of the open message where it is text or a medium. Pieces of text, reasoning and arguments
 become deltas. What has no canonical event (signatures, citations, results of the provider's tools, images) is a frame
-that is kept for this protocol, and what it says is in the finished item, which is read as the block of a document is.
+that is kept for this protocol, and its content is in the finished item, which is read as the block of a document is.
 `messageStop` is held until `metadata`, so that both are one terminal event. Blocks of text have no start on this wire.
 
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStreamOutput.html
@@ -40,7 +40,7 @@ class ConverseReader:
         self.open: dict[int, Block] = {}
         self.message: Node | None = None  # the item of the text blocks that stand in a row
         self.count = 0
-        self.end: Node = {}  # what the last frames say
+        self.end: Node = {}  # the fields of the last frames
         self.places: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         self.held: Event | None = None
 
@@ -87,7 +87,7 @@ class ConverseReader:
         return self.r.made(event, data)
 
     def _frame(self, event: Event, rest: Any = None) -> Event:
-        """A frame that is nothing canonical; `rest` is what no item says again."""
+        """A frame without canonical meaning; `rest` is what no item contains."""
         found: Event = {"type": FRAME, "extra": {self.r.protocol: {"frame": {key: event[key] for key in _FRAME}}}}
         if rest:
             found["extra"][self.r.protocol]["rest"] = rest if type(rest) is dict else {"data": rest}
@@ -170,7 +170,7 @@ class ConverseReader:
         self.state = "errored"
         rest = dict(data)
         word = name if name != "error" else str(rest.pop("code", "") or "InternalServerException")
-        # (What HTTP said is the head of a stream that went well.)
+        # (The HTTP status is that of a stream that began well.)
         node = read_error(rest, self.r, word[:1].upper() + word[1:])
         found: Event = {"type": "error", "error": node["error"], "extra": {self.r.protocol: {"frame": {"event": name}}}}
         if "extra" in node:

@@ -237,7 +237,7 @@ class ConverseWriter:
         return [self._delta(place, {"text": text})]
 
     def _cite(self, note: Node, place: Any) -> list[Event]:
-        mark = len(self.w.raw)  # told with the text that it is about
+        mark = len(self.w.raw)  # reported with its text
         wire = self.w.node(citations, note)
         del self.w.raw[mark:]
         if wire is None:
@@ -259,7 +259,7 @@ class ConverseWriter:
     def _open_call(self, item: Node, at: int) -> list[Event]:
         if at in self.places or not (item.get("call_id") and item.get("name")):
             return []
-        mark = len(self.w.raw)  # what has no place in it is told when the item is whole
+        mark = len(self.w.raw)  # its losses are reported when the item is whole
         block = self.w.node(blocks, {**item, "arguments": ""})
         del self.w.raw[mark:]
         if block is None:
@@ -267,7 +267,7 @@ class ConverseWriter:
         return [self._start({"toolUse": {key: value for key, value in block["toolUse"].items() if key != "input"}}, at)]
 
     def _part_done(self, part: Node, place: Any) -> list[Event]:
-        """The end of a part of a message; what it holds beside what was sent is told when the item is whole."""
+        """The end of a part of a message; its losses are reported when the item is whole."""
         if self.item.get("type") != "message":
             return []
         out: list[Event] = []
