@@ -6,6 +6,7 @@ A law that cannot fail proves nothing, so the front door is replaced by one that
 from __future__ import annotations
 
 import random
+import sys
 from typing import Any
 
 import pytest
@@ -221,3 +222,11 @@ def test_covering_keeps_every_kind_of_place_in_fewer_records() -> None:
     few = suite.covering(every)
     assert len(few) < len(every) and places(few) == places(every)
     assert suite.covering([*few, *few]) == few
+
+
+def test_a_mutant_that_is_null_is_converted_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not the document that it was made of."""
+    monkeypatch.setattr(sys.modules["unified_llm.suite.fuzz"], "mutants", lambda *_: iter([None]))
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+    record = {"id": "r", "protocol": "openai-chat", "kind": "request", "body": body}
+    assert suite.fuzz([record], ["anthropic-messages"], 1) == (1, 1, [])
