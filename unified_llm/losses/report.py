@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import islice
-from typing import overload
+from typing import SupportsIndex, overload
 
 from ..foundation.capabilities import is_known, near
 from ..foundation.usage_errors import InvalidArgument
@@ -38,11 +38,11 @@ class Losses(tuple[Loss, ...]):
 
     __slots__ = ()
 
-    @overload  # type: ignore[override]
-    def __getitem__(self, index: int) -> Loss: ...
     @overload
-    def __getitem__(self, index: slice) -> Losses: ...
-    def __getitem__(self, index: int | slice) -> Loss | Losses:
+    def __getitem__(self, index: SupportsIndex, /) -> Loss: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> Losses: ...
+    def __getitem__(self, index: SupportsIndex | slice, /) -> Loss | Losses:
         found = super().__getitem__(index)
         return found if isinstance(found, Loss) else Losses(found)
 
@@ -52,7 +52,8 @@ class Losses(tuple[Loss, ...]):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = tuple.__hash__
+    def __hash__(self) -> int:
+        return super().__hash__()
 
     def __repr__(self) -> str:
         return f"Losses({[*self]!r})"

@@ -259,6 +259,7 @@ class Service:
             last = asked.http["query"].get(name, "")
             if resumed and (shown := whole_number(last)) is not None:
                 frames = (each for each in frames if _number(each["data"], place) > shown)
+        encoded: Iterator[bytes]
         if framing.binary:
             encoded = (encode_event(each["event"], dump(each["data"])) for each in frames)
         else:

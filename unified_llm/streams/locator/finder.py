@@ -26,14 +26,23 @@ class StreamFinder(Finder):
 
     def __init__(self, trail: Trail, events: list[Node], target: list[Any], sent: int) -> None:
         super().__init__(events, target, trail.writer, trail.reader, trail.source, trail.goal, "response", ())
-        self.trail, self.sent = trail, sent
-        self.wires, self._read, self.turns = trail.wires, trail.nodes, trail.turns
+        self.trail: Trail = trail
+        self.sent: int = sent
+        self._read = trail.nodes
         self._made_of, self._places_of = trail.made_of, trail.places_of
         self.now: Keys = (trail.reader.number, "data")
         self._places: dict[int, Keys] = {}  # where wire nodes stand
         # By wire node that was put together: the places of the pieces below each place; and the losses so expanded.
         self._below: dict[int, dict[str, list[str]]] = {}
         self._expanded: set[Loss] = set()
+
+    @once
+    def wires(self) -> dict[int, Any]:
+        return self.trail.wires
+
+    @once
+    def turns(self) -> dict[int, Any]:
+        return self.trail.turns
 
     @once
     def _ends(self) -> dict[Keys, dict[Keys, Keys]]:
