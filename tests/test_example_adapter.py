@@ -18,7 +18,14 @@ from unified_llm import suite
 from unified_llm.engine import registry
 
 FILE = Path(__file__).parents[1] / "examples" / "adapter" / "acme_talk.py"
-OTHERS = ["anthropic-messages", "google-generate-content", "google-interactions", "openai-chat", "openai-responses"]
+OTHERS = [
+    "amazon-converse",
+    "anthropic-messages",
+    "google-generate-content",
+    "google-interactions",
+    "openai-chat",
+    "openai-responses",
+]
 ACME = "acme-talk"
 
 

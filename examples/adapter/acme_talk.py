@@ -169,6 +169,7 @@ def read_response(w: Node, r: Reader) -> Node:
 def read_end(w: Node, node: Node, r: Reader) -> None:
     if type(w.get("end")) is str:
         node["finish"] = {"reason": ENDS.read(w.pop("end"))}
+        r.place(node, ("finish", "reason"), (..., "end"))  # of a stream, in its last event
     if type(w.get("tokens")) is dict:
         node["usage"] = r.made({}, w["tokens"])  # built by hand: so a loss in it is found
         USAGE.read(take(w, "tokens"), node["usage"])
@@ -244,7 +245,7 @@ class TalkReader:
         kind = data.get("is") if type(data) is dict else None
         if kind == "open" and self.state == "idle":
             self.state = "open"
-            RESPONSE.read(rest := data.copy(), self.response)
+            RESPONSE.read(rest := data.copy(), self.r.made(self.response, data))
             return [self._kept({"type": "response.created", "response": {**self.response}}, rest, data)]
         if kind == "more" and self.state == "open" and type(data.get("text")) is str:
             return self._more(data)
