@@ -53,13 +53,11 @@ class _Frames(NamedTuple):
     """Those that are kept for the notes on them, and the last ones."""
 
     docs: dict[int, Any]
-    recent: deque[tuple[int, Any]]
+    recent: dict[int, Any]
 
     def get(self, number: int, /) -> Any:
         """The data of an event, None where they are not known any longer."""
-        if number in self.docs:
-            return self.docs[number]
-        return next((doc for known, doc in reversed(self.recent) if known == number), None)
+        return self.docs[number] if number in self.docs else self.recent.get(number)
 
 
 class Pipe:
@@ -315,7 +313,7 @@ class Pipe:
         here = self.weighing
         if here.exchange is not None:
             here = here._replace(answer=next((x["response"] for x in events if "response" in x), None))
-        self._enforce(self._told(found, here, _Frames(self.reading.docs, self.recent)), new)
+        self._enforce(self._told(found, here, _Frames(self.reading.docs, dict(self.recent))), new)
 
     def _told(self, found: list[Loss], here: Weighing, docs: Frames) -> Losses:
         return with_reasons(significant(found, here, docs, stream=True), here.source, here.target, here.kind)

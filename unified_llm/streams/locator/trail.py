@@ -143,6 +143,8 @@ class Trail:
         doc = reader.docs.pop(number)
         if number in self._known:
             self._known.discard(number)
+            if self._unwalked[-1:] == [number]:
+                self._unwalked.pop()
             for wire_id in ids_below(doc):
                 self._paths.pop(wire_id, None)
                 self.made_of.pop(wire_id, None)
