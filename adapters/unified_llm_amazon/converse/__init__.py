@@ -47,6 +47,7 @@ adapter = Adapter(
         Route("POST", "model/{model}/count-tokens", "count_tokens_request"),
     ),
     auth=(("authorization", "Bearer {}"),),
+    roots=("model",),
     origin=("protocol", "model"),
     carries=frozenset(("reasoning",)),
     family="amazon",
