@@ -1,7 +1,7 @@
 """One agent with two tools, written for each of the three official SDKs, and another provider behind every one of them.
 
 `make demo`, or `python examples/demo.py` where unified_llm and the SDKs are installed. It needs no key and no network:
-`local/echo` answers in all five protocols, on the wire, and signs its reasoning. `--matrix` shows the table
+`local/echo` answers in all six protocols, on the wire, and signs its reasoning. `--matrix` shows the table
 at the end alone; `--traffic` is the other demo, documents converted without any SDK (convert_traffic.py).
 """
 
@@ -151,7 +151,7 @@ def main(arguments: list[str]) -> None:
 
         return convert_traffic.main()
     console.print("[bold]One agent, two tools, three official SDKs, and another provider behind each of them.[/]")
-    console.print("[dim]No key and no network: local/echo, a lenient mock, answers in all five protocols.[/]")
+    console.print("[dim]No key and no network: local/echo, a lenient mock, answers in all six protocols.[/]")
     try:
         known = surfaces()
     except ModuleNotFoundError as error:

@@ -21,7 +21,7 @@ __all__ = ["Passing", "SSEDecoder", "SSEEvent", "encode", "is_garbled", "parse_d
 _BOM = b"\xef\xbb\xbf"
 # Digits of a `retry:` in milliseconds: more would be 300 million years, and Python refuses to parse very many.
 _LONGEST_WAIT = 18
-_DONE = "[DONE]"  # the one payload of the five protocols that is not JSON
+_DONE = "[DONE]"  # the one payload of all protocols that is not JSON
 
 
 class SSEEvent(TypedDict):
