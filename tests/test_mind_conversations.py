@@ -16,12 +16,18 @@ from hypothesis import strategies as st
 
 import unified_llm as ul
 from corpus import records, show
-from test_law_mind import HOPS, PROTOCOLS
+from test_law_mind import HOPS as ALL_HOPS
+from test_law_mind import PROTOCOLS as ALL
 from unified_llm import suite
 from unified_llm.provenance.opaque import is_sealed
 from unified_llm.suite.walk import dumps, leaves
 
 Node = dict[str, Any]
+
+# Not yet kept by Converse: what others signed on calls and texts returns in responses (test_law_mind), and not in requests
+# that are shown to its clients.
+PROTOCOLS = [name for name in ALL if name != "amazon-converse"]
+HOPS = [hop for hop in ALL_HOPS if "amazon-converse" not in hop]
 
 
 @pytest.mark.parametrize(("provider", "surface"), HOPS)

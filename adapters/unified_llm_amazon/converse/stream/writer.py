@@ -54,7 +54,6 @@ class ConverseWriter:
         own = (event.get("extra") or {}).get(self.w.protocol) or {}
         self.frame = own.get("frame") or {}
         self.rest = own.get("rest") or {}
-        self.padding = event.get("obfuscation") if self.w.source == self.w.protocol else None
         kind = event["type"]
         if self.frame.get("synthetic"):
             return []
@@ -62,6 +61,7 @@ class ConverseWriter:
             return [{"event": self.frame["event"], "data": self.frame["data"]}] if "event" in self.frame else []
         if kind == "response.created" and "name" in self.frame:
             self.own = self.w.context["own"] = True
+        self.padding = event.get("obfuscation") if self.own else None
         if self.own:
             return self._own(kind, event)
         return self._foreign(kind, event)
