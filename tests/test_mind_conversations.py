@@ -24,7 +24,7 @@ from unified_llm.suite.walk import dumps, leaves
 
 Node = dict[str, Any]
 
-# Not yet kept by Converse: what others signed on calls and texts returns in responses (test_law_mind), and not in requests
+# Not yet kept by Converse: what others signed on calls and texts returns in responses (test_law_mind), not in requests
 # that are shown to its clients.
 PROTOCOLS = [name for name in ALL if name != "amazon-converse"]
 HOPS = [hop for hop in ALL_HOPS if "amazon-converse" not in hop]
