@@ -40,7 +40,7 @@ def route_of(source: str, target: str, kind: str, facing: str | None) -> Route:
         route = _routes.get(key)
     except TypeError:
         route = None
-    if route is None or not (is_current(route.here, source) and is_current(route.there, target)):
+    if route is None or not _is_current(route, source, target, kind):
         here, there = surface(source), surface(target)
         reads, writes = kind_of(here.adapter, kind), kind_of(there.adapter, kind)
         side, is_request = facing or writes.facing, writes.node == "request"
@@ -51,6 +51,13 @@ def route_of(source: str, target: str, kind: str, facing: str | None) -> Route:
             _routes.clear()
         _routes[key] = route
     return route
+
+
+def _is_current(route: Route, source: str, target: str, kind: str) -> bool:
+    """Whether neither an adapter, a dialect nor what they declare of this kind was replaced since."""
+    if route.origin.kinds.get(kind) is not route.reads or route.goal.kinds.get(kind) is not route.writes:
+        return False
+    return is_current(route.here, source) and is_current(route.there, target)
 
 
 def kind_of(adapter: Adapter, kind: str) -> Kind:
