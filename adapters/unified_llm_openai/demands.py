@@ -98,7 +98,7 @@ def send_nearest(word: str, choice: Any, c: Node, wire: Node, w: Writer, *lists:
     """Write the nearest to `choice` (`nearest_choice`); where none may be called, the `lists` of tools stay out."""
     if word == "none":
         if [wire.pop(key) for key in lists if key in wire]:
-            c["tools"] = Fated("emulated", "left out, since none may be called")
+            c["tools"] = Fated("lost", "left out, since none may be called")
         c["tool_choice"] = Fated("emulated", "sent as no tools")
         return
     if word:

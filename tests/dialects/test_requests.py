@@ -46,8 +46,8 @@ PARAMETERS: list[tuple[str, Node, Node, dict[str, str]]] = [
     ("deepseek", {"response_format": {"type": "json_object"}}, {"response_format": {"type": "json_object"}}, {}),
     # choices of tools
     ("zai", {"tools": [TOOL], "tool_choice": "required"}, {"tool_choice": "auto"}, {"/tool_choice": "approximated"}),
-    ("zai", {"tools": [TOOL], "tool_choice": "none"}, {}, {"/tool_choice": "emulated", "/tools": "emulated"}),
-    ("mistral", {"tools": [TOOL], "tool_choice": "none"}, {}, {"/tool_choice": "emulated", "/tools": "emulated"}),
+    ("zai", {"tools": [TOOL], "tool_choice": "none"}, {}, {"/tool_choice": "emulated", "/tools": "lost"}),
+    ("mistral", {"tools": [TOOL], "tool_choice": "none"}, {}, {"/tool_choice": "emulated", "/tools": "lost"}),
     # no other tool is declared, so the name of the one that is adds nothing
     ("llamacpp", {"tools": [TOOL], "tool_choice": NAMED}, {"tool_choice": "required"},
      {"/tool_choice/type": "approximated", "/tool_choice/function/name": "approximated"}),

@@ -55,13 +55,17 @@ def refuse_event(
     raise kind(f"event {number} ({event['type']}) does not fit the events before it: {_named(error)}") from error
 
 
-def refuse_conversion(path: Keys, value: Any, error: Exception) -> NoReturn:
-    """The same for a wire document, or for the wire event at this path of its stream, that could not be converted."""
+def refuse_conversion(path: Keys, value: Any, error: Exception, before: Iterable[tuple[int, Any]] = ()) -> NoReturn:
+    """The same for a wire document, or for the wire event at this path of its stream, that could not be converted.
+
+    `before` are as in `refuse_end`: what an event contains may be looked at with a later one.
+    """
     _ours(error)
     try:
         detached(value)
     except InvalidBody as refused:
         raise InvalidBody(pointer(path) + refused.path, refused.reason) from error
+    _refuse_data(before, error)
     _bare(error)
     if path:
         raise RemoteProtocolError(f"event {path[0]} of the stream cannot be converted: {_named(error)}") from error
@@ -74,13 +78,17 @@ def refuse_end(before: Iterable[tuple[int, Any]], error: Exception) -> NoReturn:
     Readers and writers keep values until a stream ends: one of those may be too deep, or not JSON.
     """
     _ours(error)
+    _refuse_data(before, error)
+    _bare(error)
+    raise RemoteProtocolError(f"the end of the stream cannot be converted: {_named(error)}") from error
+
+
+def _refuse_data(before: Iterable[tuple[int, Any]], error: Exception) -> None:
     for number, data in before:
         try:
             detached(data)
         except InvalidBody as refused:
             raise InvalidBody(pointer((number, "data")) + refused.path, refused.reason) from error
-    _bare(error)
-    raise RemoteProtocolError(f"the end of the stream cannot be converted: {_named(error)}") from error
 
 
 def _ours(error: Exception) -> None:

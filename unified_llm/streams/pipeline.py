@@ -203,7 +203,7 @@ class Pipe:
                 self.sent += len(out)
                 return out
             except FAULTS as error:
-                refuse_conversion((reading.number or 0,), event, error)
+                refuse_conversion((reading.number or 0,), event, error, recent)
 
         return anew
 

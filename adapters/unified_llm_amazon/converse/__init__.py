@@ -47,7 +47,7 @@ adapter = Adapter(
         Route("POST", "model/{model}/count-tokens", "count_tokens_request"),
     ),
     auth=(("authorization", "Bearer {}"),),
-    roots=("model",),
+    marks=("amz-sdk-invocation-id", "amz-sdk-request", "x-amz-date"),
     origin=("protocol", "model"),
     carries=frozenset(("reasoning",)),
     family="amazon",

@@ -277,7 +277,8 @@ def _write_tool_choice(c: Node, wire: Node, w: Writer) -> None:
             allowed["tools"] = w.nodes(tools, own.pop("tools"))
             for tool in allowed["tools"] if lacks_raw_text(w) else ():
                 for key in ("description", "parameters"):  # a tool is named here, and declared elsewhere
-                    tool["function"].pop(key, None)
+                    if type(tool) is dict and type(tool.get("function")) is dict:
+                        tool["function"].pop(key, None)
         demanded = is_foreign(w) and allowed.get("tools") != []
         wire["tool_choice"] = {"type": kind, kind: with_mode(allowed, w) if demanded else allowed}
 
