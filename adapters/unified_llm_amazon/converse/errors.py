@@ -99,9 +99,10 @@ def _classify(word: str | None, message: Any, status: Any) -> str:
 
 def write_error(c: Node, w: Writer) -> Any:
     """Return the body of an error; its class and hints are headers."""
-    error = c.pop("error", None)
+    error = c.get("error")
     if type(error) is not dict:
         error = {"message": "" if error is None else str(error)}
+    c.pop("error", None)  # a piece of its own below
     form = w.form(c, "body")
     own = w.source == w.protocol
     kind, native, status = error.get("type"), error.get("native_type"), error.get("status")
