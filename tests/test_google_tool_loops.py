@@ -130,7 +130,9 @@ MARKS = ["QUE=", "Qi9C", "Qys+", "RA==", "RUVF", "_-Zm"]
 @pytest.mark.parametrize("surface", SURFACES)
 def test_a_loop_grows_turn_by_turn(surface: str) -> None:
     """The client keeps its own history, adds every answer to it, and the provider finds all its output in its place."""
-    key = {"openai-chat": "messages", "anthropic-messages": "messages"}.get(surface, "input")
+    key = {"openai-chat": "messages", "anthropic-messages": "messages", "amazon-converse": "messages"}.get(
+        surface, "input"
+    )
     history: list[Any] = []
     body: Node = {"model": "m", **({"max_tokens": 9} if surface == "anthropic-messages" else {})}
     original: list[Node] = []
