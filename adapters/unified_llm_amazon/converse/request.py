@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import unquote
 
-from unified_llm.engine.pairs.mapping import Fated, take
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.errors import InvalidBody
@@ -42,6 +42,8 @@ _INFERENCE = {
 
 def read_request(w: Node, r: Reader) -> Node:
     """Return the canonical request of a body and its path."""
+    if type(w) is not dict:
+        raise IllTyped("no object")
     if "messages" in w and type(w["messages"]) is not list:
         raise InvalidBody("/messages", "messages must be a list")
     if "messages" not in w and "promptVariables" not in w and "system" not in w:
