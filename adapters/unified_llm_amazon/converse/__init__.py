@@ -9,7 +9,7 @@ from .errors import read_error, write_error
 from .parts import answers, citations, parts
 from .passes import RULES
 from .request import read_count_request, read_request, write_count_request, write_request
-from .response import read_count, read_response, write_count, write_response
+from .response import read_count, read_response, usage_of, write_count, write_response
 from .stream import ConverseReader, ConverseWriter
 from .tools import SCHEMAS, tools
 from .values import FORMS, NATIVES, PROTOCOL, REFUSES, REQUEST, RESPONSE
@@ -53,6 +53,7 @@ adapter = Adapter(
     family="amazon",
     by_hand=frozenset(("message",)),
     repair=RULES,
+    usage=usage_of,
     schemas=SCHEMAS,
     sdk_extra="amazon",
     declared={

@@ -15,7 +15,16 @@ from .errors import read_error, write_error
 from .turns import read_content, role_of, write_blocks
 from .values import FINISH, is_own, move, read_usage, write_usage
 
-__all__ = ["answered", "read_count", "read_end", "read_response", "write_count", "write_end", "write_response"]
+__all__ = [
+    "answered",
+    "read_count",
+    "read_end",
+    "read_response",
+    "usage_of",
+    "write_count",
+    "write_end",
+    "write_response",
+]
 
 Node = dict[str, Any]
 
@@ -61,6 +70,12 @@ def read_end(w: Node, node: Node, r: Reader) -> None:
         usage = w.pop("usage")
         node["usage"] = read_usage(dict(usage), r)
         r.made(node["usage"], usage)
+
+
+def usage_of(w: Node, r: Reader) -> Node | None:
+    """The canonical usage of a response."""
+    usage = w.get("usage")
+    return read_usage(dict(usage), r) if type(usage) is dict else None
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
@@ -170,8 +185,9 @@ def _write_finish(c: Node, wire: Node, output: list[Node], w: Writer) -> None:
     if not own and reason in ("stop", "tool_calls"):
         done = {item.get("call_id") for item in output if item.get("type") in _RESULTS}
         calls = [item for item in output if item.get("type") in _CALLS and item.get("executor") != "provider"]
-        reason = "tool_calls" if any(call.get("call_id") not in done for call in calls) else "stop"
-    word = FINISH.writes.get(reason, "end_turn")
+        waits = any(call.get("call_id") not in done for call in calls)
+        reason = "tool_calls" if waits else "refusal" if _refuses(output) else "stop"
+    word = FINISH.writes.get(reason, FINISH.writes["other"])
     native = finish.get("native") if finish is not None else None
     if own and type(native) is str and FINISH.reads.get(native, "other") == reason:
         word = native
@@ -183,6 +199,12 @@ def _write_finish(c: Node, wire: Node, output: list[Node], w: Writer) -> None:
         finish.pop("reason") if exact else finish.update(reason=Fated("approximated", f"sent as {word!r}"))
     if native is not None:
         finish.pop("native") if word == native else finish.update(native=Fated("approximated", f"sent as {word!r}"))
+
+
+def _refuses(output: list[Node]) -> bool:
+    """Whether the model refuses in words, for which this protocol has no block of its own."""
+    contents = [content for item in output if type(content := item.get("content")) is list]
+    return any(type(part) is dict and part.get("type") == "refusal" for content in contents for part in content)
 
 
 def _write_failure(c: Node, w: Writer) -> Any:

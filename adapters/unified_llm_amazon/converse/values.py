@@ -56,12 +56,13 @@ FINISH = Bimap(
         "model_context_window_exceeded": "context_window",
     },
     reading={"guardrail_intervened": "safety"},
+    # What did not end well is not sent as the end of a turn, which clients take for success.
     writing={
         "refusal": "content_filtered",
         "recitation": "content_filtered",
-        "pause": "end_turn",
-        "cancelled": "end_turn",
-        "other": "end_turn",
+        "pause": "max_tokens",
+        "cancelled": "max_tokens",
+        "other": "max_tokens",
     },
 )
 INCOMPLETE = frozenset(("length", "context_window", "safety", "recitation"))
@@ -246,14 +247,16 @@ def write_usage(c: Node, w: Writer) -> Node:
         take(c, "output_tokens_details")
     counts = [c.get(key) if type(c.get(key)) is int else None for key in ("input_tokens", "output_tokens")]
     parts = {key: details[name] for key, name in _PARTS.items() if type(details.get(name)) is int}
-    fresh = None
     wire: Node = {}
     if counts[0] is not None:
-        fresh = counts[0] - sum(parts.values())
-        c.pop("input_tokens")
-        if fresh < 0:
-            c["input_tokens"] = Fated("approximated", "the parts exceed their sum")
-            fresh = 0
+        fresh = c.pop("input_tokens")
+        for key, count in parts.items():
+            if count > fresh and not own:
+                # Some servers count what was read from a cache as written to it too; here the counts are apart.
+                parts[key] = max(0, fresh)
+            fresh -= parts[key]
+        if fresh < 0 and not own:
+            c["input_tokens"], fresh = Fated("approximated", "sent as 0: no count is negative"), 0
         wire["inputTokens"] = fresh
     if counts[1] is not None:
         wire["outputTokens"] = c.pop("output_tokens")
@@ -273,7 +276,9 @@ def write_usage(c: Node, w: Writer) -> Node:
             w.added(wire, "totalTokens", "required by amazon-converse; the sum")
     for key, name in _PARTS.items():
         if key in parts:
-            wire[key] = details.pop(name)
+            wire[key], count = parts[key], details.pop(name)
+            if count != parts[key]:
+                details[name] = Fated("approximated", f"sent as {parts[key]}: the parts exceed their sum")
     written = details.get("cache_write_tokens_details")
     if type(written) is dict and all(type(each) is int for each in written.values()):
         if own or written.keys() <= {*LIFETIMES}:
