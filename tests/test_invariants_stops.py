@@ -15,8 +15,8 @@ import unified_llm as ul
 from corpus import pairs, records, show
 
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
-INTERACTIONS, GENERATE = "google-interactions", "google-generate-content"
-PROTOCOLS = (CHAT, RESPONSES, MESSAGES, INTERACTIONS, GENERATE)
+INTERACTIONS, GENERATE, CONVERSE = "google-interactions", "google-generate-content", "amazon-converse"
+PROTOCOLS = (CHAT, RESPONSES, MESSAGES, INTERACTIONS, GENERATE, CONVERSE)
 Node = dict[str, Any]
 
 STOP, CALLS, CUT = "stop", "calls", "cut"
@@ -86,12 +86,21 @@ def generate_ending(body: Node) -> str | None:
     return CUT
 
 
+def converse_ending(body: Node) -> str | None:
+    """An error has a message in place of `output`; words besides these mean blocked, truncated or malformed output."""
+    if "output" not in body and "message" in body:
+        return CUT
+    known = {"end_turn": STOP, "stop_sequence": STOP, "tool_use": CALLS, None: None}
+    return known.get(body.get("stopReason"), CUT)
+
+
 ENDING = {
     CHAT: chat_ending,
     RESPONSES: responses_ending,
     MESSAGES: messages_ending,
     INTERACTIONS: interactions_ending,
     GENERATE: generate_ending,
+    CONVERSE: converse_ending,
 }
 
 
@@ -123,6 +132,11 @@ def stream_ending(protocol: str, events: list[Node], ending: Any = read_ending) 
         items = [data["item"] for data in datas if data.get("type") == "response.output_item.done"]
         last = ends[-1]["response"]
         return ending(RESPONSES, {**last, "output": last.get("output") or items})
+    if protocol == CONVERSE:
+        # An exception is an event of its own. `messageStop` has the end; a stream without it was cut.
+        failed = any(str(event.get("event")).endswith("Exception") for event in events)
+        stops = [event["data"] for event in events if event.get("event") == "messageStop"]
+        return ending(CONVERSE, stops[-1]) if stops and not failed else CUT
     if any(data.get("error") or data.get("type") == "error" for data in datas):
         return CUT
     if protocol == MESSAGES:

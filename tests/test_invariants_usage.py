@@ -1,8 +1,8 @@
 """Counts of tokens agree everywhere: sums include their parts, nothing is counted twice, and totals stay what they are.
 
 How each wire counts is written here once more from its reference: OpenAI's prompt includes what was cached, Anthropic's
-leaves it out; Google's output leaves thoughts out, and its input what tools fed back. `counts` turns each into the same
-inclusive sums, and the target's counts must give the sums of the source.
+and Amazon's leave it out; Google's output leaves thoughts out, and its input what tools fed back. `counts` turns each
+into the same inclusive sums, and the target's counts must give the sums of the source.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from corpus import pairs, records, show
 from unified_llm.client.sending.decoding import read_answer, read_usage
 
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
-INTERACTIONS, GENERATE = "google-interactions", "google-generate-content"
-PROTOCOLS = (CHAT, RESPONSES, MESSAGES, INTERACTIONS, GENERATE)
+INTERACTIONS, GENERATE, CONVERSE = "google-interactions", "google-generate-content", "amazon-converse"
+PROTOCOLS = (CHAT, RESPONSES, MESSAGES, INTERACTIONS, GENERATE, CONVERSE)
 Node = dict[str, Any]
-KEY = {CHAT: "usage", RESPONSES: "usage", MESSAGES: "usage", INTERACTIONS: "usage", GENERATE: "usageMetadata"}
-# What a surface has no field for.
+KEY = {**dict.fromkeys(PROTOCOLS, "usage"), GENERATE: "usageMetadata"}
+# What a surface has no field for: tokens written to a cache, and those of the output that are thoughts.
 NO_WRITES = (INTERACTIONS, GENERATE)
+NO_THOUGHTS = (CONVERSE,)
 
 
 def _sum(*values: Any) -> int | None:
@@ -54,6 +55,14 @@ def counts(protocol: str, usage: Node) -> dict[str, int | None]:
         asked = _sum(get("input_tokens"), read, write) if type(get("input_tokens")) is int else None
         output = get("output_tokens")
         return _row(asked, output, _sum(asked, output) if None not in (asked, output) else None, read, write, thought)
+    if protocol == CONVERSE:
+        # Tokens read from a cache and written to one are not in `inputTokens`; their sum is the whole input.
+        read, write, output = get("cacheReadInputTokens"), get("cacheWriteInputTokens"), get("outputTokens")
+        fresh, total = get("inputTokens"), get("totalTokens")
+        asked = _sum(fresh, read, write) if type(fresh) is int else None
+        if None not in (asked, output) and total == fresh + output:
+            total = asked + output  # a server whose total leaves cached tokens out
+        return _row(asked, output, total, read, write, None)
     if protocol == INTERACTIONS:
         thought, tool = get("total_thought_tokens"), get("total_tool_use_tokens")
         asked = _sum(get("total_input_tokens"), tool) if type(get("total_input_tokens")) is int else None
@@ -91,7 +100,7 @@ def consistent(row: dict[str, int | None]) -> list[str]:
 
 def differences(target: str, said: dict[str, int | None], found: dict[str, int | None]) -> list[str]:
     """Counts of the source that the target has otherwise."""
-    left_out = {"write"} if target in NO_WRITES else set()
+    left_out = {"write"} if target in NO_WRITES else {"reasoning"} if target in NO_THOUGHTS else set()
     if said["total"] is None or (said["total"] != _sum(said["input"], said["output"])):
         left_out.add("total")  # computed where it was missing, and where the sums differ
     if consistent(said):
@@ -109,7 +118,8 @@ def test_counts_of_answers_agree(source: str, target: str, kind: str) -> None:
             continue
         said = counts(source, usage)
         done = ul.convert(record["body"], source=source, target=target, kind=kind)
-        if "error" in done.value and target != RESPONSES:
+        failed = "output" not in done.value if target == CONVERSE else "error" in done.value and target != RESPONSES
+        if failed:
             continue
         examined += 1
         found = counts(target, done.value[KEY[target]])
@@ -151,6 +161,8 @@ def stream_usage(protocol: str, events: list[Node]) -> Node:
     if protocol == CHAT:
         spelled = [data.get("usage") or (data.get("x_groq") or {}).get("usage") for data in datas]
         return next((each for each in reversed(spelled) if each), {})
+    if protocol == CONVERSE:
+        return next((data["usage"] for data in reversed(datas) if data.get("usage")), {})  # `metadata`, the last event
     usage = {}
     for data in datas:
         usage.update(data.get("usageMetadata") or {})
@@ -165,6 +177,7 @@ def test_counts_of_streams_agree(source: str, target: str, kind: str) -> None:
         written = list(ul.convert_stream(record["events"], source=source, target=target))
         broken = any(type(each["data"]) is dict and ("error" in each["data"]) for each in written if each.get("data"))
         failed = any(type(each["data"]) is dict and each["data"].get("type") == "response.failed" for each in written)
+        failed |= target == CONVERSE and any(str(each["event"]).endswith("Exception") for each in written)
         if broken or failed or said["input"] is None:
             continue
         examined += 1
@@ -203,6 +216,14 @@ def usage_of(protocol: str, fresh: int, read: int, write: int, tool: int, visibl
             "output_tokens": output,
             "output_tokens_details": {"thinking_tokens": thought},
         }
+    if protocol == CONVERSE:
+        return {
+            "inputTokens": fresh + tool,
+            "outputTokens": output,
+            "totalTokens": asked + output,
+            "cacheReadInputTokens": read,
+            "cacheWriteInputTokens": write,
+        }
     words = {
         INTERACTIONS: "total_input_tokens total_tool_use_tokens total_output_tokens total_thought_tokens "
         "total_cached_tokens total_tokens",
@@ -237,6 +258,10 @@ def answer_of(protocol: str, usage: Node) -> Node:
                 {"content": {"role": "model", "parts": [{"text": "a"}]}, "finishReason": "STOP", "index": 0},
             ],
         },
+        CONVERSE: {
+            "output": {"message": {"role": "assistant", "content": [{"text": "a"}]}}, "stopReason": "end_turn",
+            "metrics": {"latencyMs": 1},
+        },
     }[protocol]  # fmt: skip
     return {**body, KEY[protocol]: usage}
 
@@ -255,7 +280,9 @@ def test_every_count_is_counted_once(parts: tuple[int, ...]) -> None:
         found = counts(target, done.value[KEY[target]])
         assert (found["input"], found["output"]) == (fresh + read + write + tool, visible + thought)
         assert found["total"] == sum(parts)
-        assert (found["cached"], found["reasoning"]) == (read, thought)
+        assert found["cached"] == read
+        if source not in NO_THOUGHTS and target not in NO_THOUGHTS:
+            assert found["reasoning"] == thought
         if source not in NO_WRITES and target not in NO_WRITES:
             assert found["write"] == write
         assert not consistent(found)
@@ -266,18 +293,20 @@ def test_every_count_is_counted_once(parts: tuple[int, ...]) -> None:
 def test_counts_return(parts: tuple[int, ...]) -> None:
     for source, through in PAIRS:
         note(f"{source} through {through}")
-        fresh, read, write, *others = parts
+        fresh, read, write, tool, visible, thought = parts
         # What the surface between cannot distinguish is no longer distinct; the sums are the same.
         if through in NO_WRITES or source in NO_WRITES:
             fresh, write = fresh + write, 0
-        given_ = answer_of(source, usage_of(source, fresh, read, write, *others))
+        if through in NO_THOUGHTS or source in NO_THOUGHTS:
+            visible, thought = visible + thought, 0
+        given_ = answer_of(source, usage_of(source, fresh, read, write, tool, visible, thought))
         there = ul.convert(given_, source=source, target=through, kind="response")
         back = ul.convert(there.value, source=through, target=source, kind="response")
         said, found = counts(source, given_[KEY[source]]), counts(source, back.value[KEY[source]])
         assert {key: value or 0 for key, value in found.items()} == {key: value or 0 for key, value in said.items()}
 
 
-# ---- by hand: one answer in all five conventions --------------------------------------------------------------------
+# ---- by hand: one answer in all six conventions ---------------------------------------------------------------------
 
 
 def test_trap_149_one_answer_as_each_surface_counts_it() -> None:
@@ -299,6 +328,10 @@ def test_trap_149_one_answer_as_each_surface_counts_it() -> None:
         "promptTokenCount": 10007, "candidatesTokenCount": 5, "totalTokenCount": 10012, "cachedContentTokenCount": 9000,
     }  # fmt: skip
     assert (interaction["total_input_tokens"], interaction["total_cached_tokens"]) == (10007, 9000)
+    assert told[CONVERSE]["usage"] == {
+        "inputTokens": 7, "outputTokens": 5, "totalTokens": 10012,
+        "cacheReadInputTokens": 9000, "cacheWriteInputTokens": 1000,
+    }  # fmt: skip
 
 
 def test_trap_150_thoughts_are_output() -> None:
@@ -310,6 +343,24 @@ def test_trap_150_thoughts_are_output() -> None:
     interaction = ul.convert(answer_of(GENERATE, usage), source=GENERATE, target=INTERACTIONS, kind="response").value
     assert interaction["usage"]["total_output_tokens"] == 151
     assert interaction["usage"]["total_thought_tokens"] == 382
+    converse = ul.convert(answer_of(GENERATE, usage), source=GENERATE, target=CONVERSE, kind="response")
+    assert converse.value["usage"] == {"inputTokens": 20, "outputTokens": 533, "totalTokens": 553}
+    lost = {(loss.path, loss.fate) for loss in converse.losses}
+    assert ("/usageMetadata/thoughtsTokenCount", "approximated") in lost
+
+
+def test_overlapping_parts_are_cut_where_counts_are_apart() -> None:
+    """A server may count what was read from a cache as written to it too: the sum of the input is the same."""
+    body = answer_of(RESPONSES, usage_of(RESPONSES, 7, 2161, 0, 0, 100, 0))
+    body["usage"]["input_tokens_details"]["cache_write_tokens"] = 2161
+    done = ul.convert(body, source=RESPONSES, target=CONVERSE, kind="response")
+    assert done.value["usage"] == {
+        "inputTokens": 0, "outputTokens": 100, "totalTokens": 2268,
+        "cacheReadInputTokens": 2161, "cacheWriteInputTokens": 7,
+    }  # fmt: skip
+    assert {(loss.path, loss.detail) for loss in done.losses if loss.path.startswith("/usage/input_tokens")} == {
+        ("/usage/input_tokens_details/cache_write_tokens", "sent as 7: the parts exceed their sum"),
+    }  # fmt: skip
 
 
 def test_what_a_surface_cannot_say_of_a_cache_is_told() -> None:
