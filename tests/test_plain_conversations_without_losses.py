@@ -1,4 +1,4 @@
-"""Plain text and tool calls lose nothing, in any of the 20 pairs: requests, answers and streams.
+"""Plain text and tool calls lose nothing, in any of the 30 pairs: requests, answers and streams.
 
 Once with the required arguments alone, as official SDKs send them, and once with every setting written out at the
 default that its API documents.
@@ -19,6 +19,7 @@ SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "require
 ARGUMENTS = '{"city":"Oslo"}'
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
 INTERACTIONS, GENERATE = "google-interactions", "google-generate-content"
+CONVERSE = "amazon-converse"
 
 ASKED: dict[str, Node] = {
     CHAT: {
@@ -96,6 +97,22 @@ ASKED: dict[str, Node] = {
         ],
         "tools": [{"type": "function", "name": "weather", "description": "W", "parameters": SCHEMA}],
     },
+    CONVERSE: {
+        "system": [{"text": "Be brief."}],
+        "messages": [
+            {"role": "user", "content": [{"text": "Weather in Oslo?"}]},
+            {
+                "role": "assistant",
+                "content": [{"toolUse": {"toolUseId": "c1", "name": "weather", "input": {"city": "Oslo"}}}],
+            },
+            {"role": "user", "content": [{"toolResult": {"toolUseId": "c1", "content": [{"text": "sunny"}]}}]},
+            {"role": "assistant", "content": [{"text": "It is sunny."}]},
+            {"role": "user", "content": [{"text": "Thanks. And tomorrow?"}]},
+        ],
+        "toolConfig": {
+            "tools": [{"toolSpec": {"name": "weather", "description": "W", "inputSchema": {"json": SCHEMA}}}],
+        },
+    },
 }
 
 DEFAULTS: dict[str, Node] = {
@@ -158,6 +175,13 @@ DEFAULTS: dict[str, Node] = {
         "response_modalities": ["text"],
         "generation_config": {"stop_sequences": [], "tool_choice": "auto"},
     },
+    CONVERSE: {
+        "inferenceConfig": {"stopSequences": []},
+        "toolConfig": {**ASKED[CONVERSE]["toolConfig"], "toolChoice": {"auto": {}}},
+        "performanceConfig": {"latency": "standard"},
+        "serviceTier": {"type": "default"},
+        "requestMetadata": {},
+    },
 }
 
 KEPT = "/store"
@@ -175,6 +199,7 @@ USAGE: dict[str, Node] = {
     MESSAGES: {"input_tokens": 3, "output_tokens": 2},
     GENERATE: {"promptTokenCount": 3, "candidatesTokenCount": 2, "totalTokenCount": 5},
     INTERACTIONS: {"total_input_tokens": 3, "total_output_tokens": 2, "total_tokens": 5},
+    CONVERSE: {"inputTokens": 3, "outputTokens": 2, "totalTokens": 5},
 }
 CALL = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": ARGUMENTS}}
 OUTPUT = [
@@ -272,6 +297,20 @@ ANSWERED: dict[str, Node] = {
             {"type": "function_call", "id": "c1", "name": "weather", "arguments": {"city": "Oslo"}},
         ],
         "usage": USAGE[INTERACTIONS],
+    },
+    CONVERSE: {
+        "output": {
+            "message": {
+                "role": "assistant",
+                "content": [
+                    {"text": "I look."},
+                    {"toolUse": {"toolUseId": "c1", "name": "weather", "input": {"city": "Oslo"}}},
+                ],
+            }
+        },
+        "stopReason": "tool_use",
+        "usage": USAGE[CONVERSE],
+        "metrics": {"latencyMs": 5},
     },
 }
 

@@ -30,6 +30,7 @@ Node = dict[str, Any]
 
 _CALLS = frozenset(("function_call", "custom_tool_call"))
 _RESULTS = frozenset(f"{kind}_output" for kind in _CALLS)
+_ID = "x-amzn-requestid"
 _NOT_SAID = "a response contains only items of the assistant"
 
 
@@ -144,14 +145,25 @@ def write_end(c: Node, output: list[Node], w: Writer, stop: Node | None = None) 
             wire["serviceTier"] = {"type": c.pop("service_tier")}
     for choice in c.pop("choices", None) or ():
         w.drop(choice, "amazon-converse returns one response")
-    alias = w.exchange.alias if w.exchange is not None else None
-    if type(c.get("model")) is str and (alias or own):
-        if alias and c["model"] != alias:
-            w.http.setdefault("headers", {})["x-resolved-model"] = c["model"]
-        c["model"] = Fated("approximated", "represented by the path of the request")
+    _consume_head(c, w)
     if not own:
         _consume_status(c)
     return wire
+
+
+def _consume_head(c: Node, w: Writer) -> None:
+    """Id and model have no field: the one is a header of the response, the other is in the path of the request."""
+    headers: Node = {}
+    alias = w.exchange.alias if w.exchange is not None else None
+    if type(c.get("model")) is str:
+        if alias and c["model"] != alias:
+            headers["x-resolved-model"] = c["model"]
+        c["model"] = Fated("approximated", "represented by the path of the request")
+    if type(c.get("id")) is str:
+        headers[_ID] = c["id"]
+        c["id"] = Fated("approximated", "the HTTP response is identified by a header")
+    if headers:
+        w.http.setdefault("headers", {}).update(headers)
 
 
 def _consume_status(c: Node) -> None:
