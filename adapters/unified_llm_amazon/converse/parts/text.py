@@ -129,15 +129,24 @@ def _text(kind: str, w: Node, r: Reader) -> Node:
     return node
 
 
-@answers.read("citationsContent")
+@parts.read("citationsContent")
 def _read_cited(w: Node, r: Reader) -> Node:
+    return _cited("input_text", w, r)
+
+
+@answers.read("citationsContent")
+def _read_cited_answer(w: Node, r: Reader) -> Node:
+    return _cited("output_text", w, r)
+
+
+def _cited(kind: str, w: Node, r: Reader) -> Node:
     own = take(w, "citationsContent")
     content = own.get("content")
     if type(content) is not list or len(content) != 1 or type(content[0]) is not dict or content[0].keys() != {"text"}:
         raise IllTyped("content")
     if type(content[0]["text"]) is not str:
         raise IllTyped("text")
-    node: Node = {"type": "output_text", "text": content[0]["text"]}
+    node: Node = {"type": kind, "text": content[0]["text"]}
     r.place(node, ("text",), ("citationsContent", "content", 0, "text"))
     del own["content"]
     if type(own.get("citations")) is list:
