@@ -50,7 +50,7 @@ def costs(found: Costs) -> str:
         ("commit of a group", found.commit_node, found.commit_db),
         ("row in a group", found.row_node, found.row_db),
         ("end of a run", found.end_node, found.end_db),
-        ("commit heard by one listening node", found.notice_node, found.notice_db),
+        ("commit received by one listening node", found.notice_node, found.notice_db),
         ("look of a reader on another node", found.wake_node, found.wake_db),
         ("run in progress, each second, on each node", found.sweep_node, found.sweep_db),
     ]

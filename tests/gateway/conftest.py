@@ -59,11 +59,17 @@ def _postgres() -> Iterator[str]:
         yield url
 
 
+@pytest.fixture
+def postgresql(_postgres: str) -> str:
+    """The URL of an empty database of PostgreSQL."""
+    databases.execute(_postgres, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
+    return _postgres
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of an empty database, of each kind."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/gateway.db"
-    url: str = request.getfixturevalue("_postgres")
-    databases.execute(url, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
+    url: str = request.getfixturevalue("postgresql")
     return url

@@ -180,7 +180,9 @@ def test_a_node_goes_on_while_another_migrates(house: House, database: str) -> N
     with_store(house, database, use)
 
 
-def test_many_transactions_wait_for_a_connection(house: House, _postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_transactions_wait_for_a_connection(
+    house: House, postgresql: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """PostgreSQL: the database does not count as unavailable, however many transactions wait."""
     create, go = stores.create_async_engine, asyncio.Event()
 
@@ -208,11 +210,11 @@ def test_many_transactions_wait_for_a_connection(house: House, _postgres: str, m
         return done
 
     monkeypatch.setattr(stores, "create_async_engine", impatient)
-    assert with_store(house, _postgres, used) == [7] * 40
+    assert with_store(house, postgresql, used) == [7] * 40
 
 
 def test_a_request_that_waits_for_a_connection_is_refused_once_the_database_is_away(
-    house: House, _postgres: str
+    house: House, postgresql: str
 ) -> None:
     async def used(store: Store) -> list[Any]:
         begun, go = 0, asyncio.Event()
@@ -233,4 +235,4 @@ def test_a_request_that_waits_for_a_connection_is_refused_once_the_database_is_a
         assert begun == stores.CONNECTIONS
         return done
 
-    assert {type(each) for each in with_store(house, _postgres, used)} == {StoreUnavailable}
+    assert {type(each) for each in with_store(house, postgresql, used)} == {StoreUnavailable}

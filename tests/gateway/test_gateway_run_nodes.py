@@ -176,13 +176,13 @@ def test_a_run_that_begins_is_not_taken_for_lost(house: House, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("fails_at", ["SELECT 1", "pg_advisory_lock"])
-def test_a_node_whose_connection_was_lost_takes_its_lock_again(house: House, _postgres: str, fails_at: str) -> None:
+def test_a_node_whose_connection_was_lost_takes_its_lock_again(house: House, postgresql: str, fails_at: str) -> None:
     """PostgreSQL: also where the database fails again while the lock is taken."""
-    url = stores.async_url(_postgres)
+    url = stores.async_url(postgresql)
     failing: set[str] = set()
 
     async def used() -> None:
-        given = StateSettings(url=_postgres)
+        given = StateSettings(url=postgresql)
         engine, others = stores.make_engine(url, given), stores.make_engine(url, given)
         heard: list[str] = []
         lock, other = NodeLock(heard.append), NodeLock()
