@@ -16,18 +16,12 @@ from hypothesis import strategies as st
 
 import unified_llm as ul
 from corpus import records, show
-from test_law_mind import HOPS as ALL_HOPS
-from test_law_mind import PROTOCOLS as ALL
+from test_law_mind import HOPS, PROTOCOLS
 from unified_llm import suite
 from unified_llm.provenance.opaque import is_sealed
 from unified_llm.suite.walk import dumps, leaves
 
 Node = dict[str, Any]
-
-# Not yet kept by Converse: what others signed on calls and texts returns in responses (test_law_mind), not in requests
-# that are shown to its clients.
-PROTOCOLS = [name for name in ALL if name != "amazon-converse"]
-HOPS = [hop for hop in ALL_HOPS if "amazon-converse" not in hop]
 
 
 @pytest.mark.parametrize(("provider", "surface"), HOPS)
@@ -175,13 +169,37 @@ def chat(turns: list[Node]) -> Node:
     return {"model": "m", "messages": messages}
 
 
+def converse(turns: list[Node]) -> Node:
+    make = _Maker()
+    messages: list[Node] = []
+    for turn in turns:
+        messages.append({"role": "user", "content": [{"text": make("question")}]})
+        blocks: list[Node] = []
+        for clear in turn["thoughts"]:
+            text = {"reasoningText": {"text": make("thought"), "signature": make.signature()}}
+            blocks.append({"reasoningContent": text if clear else {"redactedContent": make.signature()}})
+        blocks += [{"text": make("text")} for _ in turn["texts"]]
+        calls = [make("tooluse") for _ in turn["calls"]]
+        blocks += [{"toolUse": {"toolUseId": call, "name": "f", "input": {"id": call}}} for call in calls]
+        messages.append({"role": "assistant", "content": blocks})
+        if calls:
+            results = [{"toolUseId": call, "content": [{"text": make("result")}]} for call in calls]
+            messages.append({"role": "user", "content": [{"toolResult": result} for result in results]})
+            messages.append({"role": "assistant", "content": [{"text": make("text")}]})
+    return {"messages": messages}
+
+
 MAKE = {
+    "amazon-converse": converse,
     "anthropic-messages": claude,
     "google-generate-content": gemini,
     "google-interactions": interactions,
     "openai-responses": responses,
     "openai-chat": chat,
 }
+# Converse is left out where a conversation passes over several surfaces: a signature on a call of Interactions or Chat
+# does not return from Converse if it came there from a third surface. Single hops are tested below.
+SEVERAL = [name for name in PROTOCOLS if name != "amazon-converse"]
 SECRET = b"of the test"
 ENVELOPE = "dW5pZmllZF9sbG06"  # and how every envelope does
 SIGNED = "c2lnbmF0dXJlLW9mLXRoZS1wcm92aWRlc"  # how every made-up signature begins
@@ -204,10 +222,10 @@ def hop(body: Node, path: list[str]) -> Node:
 
 
 @settings(max_examples=60, deadline=None)
-@given(turns=CONVERSATION, steps=st.lists(st.integers(0, len(PROTOCOLS) - 2), min_size=1, max_size=3))
+@given(turns=CONVERSATION, steps=st.lists(st.integers(0, len(SEVERAL) - 2), min_size=1, max_size=3))
 def test_made_up_conversations_return(turns: list[Node], steps: list[int]) -> None:
-    for provider in PROTOCOLS:
-        others = [name for name in PROTOCOLS if name != provider]
+    for provider in SEVERAL:
+        others = [name for name in SEVERAL if name != provider]
         path = [provider, *(others[step] for step in steps)]
         note(f"{path}")
         body = MAKE[provider](turns)
@@ -231,6 +249,19 @@ def _nodes(value: Any) -> list[Node]:
     if type(value) is dict:
         return [value, *(node for inner in value.values() for node in _nodes(inner))]
     return [node for inner in value for node in _nodes(inner)] if type(value) is list else []
+
+
+@settings(max_examples=10, deadline=None)
+@given(turns=CONVERSATION)
+def test_made_up_conversations_return_over_converse(turns: list[Node]) -> None:
+    for provider, surface in HOPS:
+        if "amazon-converse" in (provider, surface):
+            note(f"{provider} over {surface}")
+            body = MAKE[provider](turns)
+            home = hop(body, [provider, surface])
+            assert signatures(home) == signatures(body)
+            assert _places(home) == _places(body)
+            assert not any(is_sealed(text) for _, text in leaves(home))
 
 
 @settings(max_examples=15, deadline=None)
