@@ -89,8 +89,7 @@ def test_a_part_that_has_no_block_opens_none(part: Node) -> None:
     events = list(ul.read_stream(framed({"type": "message_start", "message": message}, block), MESSAGES))
     events = [{**event, "part": part} if "part" in event else event for event in events if "delta" not in event]
     stream = ul.write_stream(events, MESSAGES)
-    with pytest.raises(ul.LocalProtocolError, match="ended while"):
-        assert not [event for event in stream if event["event"] == "content_block_start"]
+    assert [event["data"]["type"] for event in stream] == ["message_start"]  # cut off there, as it was read
     assert any(loss.path.startswith("/3/part") for loss in stream.losses)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
+from unified_llm import suite
 from unified_llm.streams.framings.sse import SSEDecoder, parse_data
 from upstreams import CHAT_STREAM, chunk, frames
 
@@ -85,3 +86,16 @@ def test_a_provider_error_is_told_whatever_a_loss_does(target: str, levels: Any)
     frames = [{"event": each["type"], "data": each} for each in data]
     stream = ul.convert_stream(iter(frames), source="anthropic-messages", target=target, on_loss=levels)
     assert "busy" in str([frame["data"] for frame in stream])
+
+
+@pytest.mark.parametrize("protocol", ul.protocols())
+def test_a_stream_that_ends_in_an_error_is_written_as_it_was_read(protocol: str) -> None:
+    """An error ends a stream as a terminal event does: events that were read can be written again."""
+    ended = 0
+    for record in suite.records(protocol, "stream"):
+        events = list(ul.read_stream(record["events"], protocol))
+        if events[-1]["type"] == "error":
+            ended += 1
+            written = [event["data"] for event in ul.write_stream(events, protocol)]
+            assert written == [event["data"] for event in record["events"]]
+    assert ended > 2

@@ -168,8 +168,8 @@ class Grammar:
                 raise self._error(f"{kind}: {key} should be an integer of at least 0, not {str(index)[:50]!r}")
 
     def close(self) -> None:
-        """The end of the events: a stream without its terminal event is an error, never a success."""
-        if self.state != "closed":
+        """The end of the events: a stream without its terminal event, or an error, was cut off, never a success."""
+        if self.state not in ("closed", "errored"):
             raise self._error(f"the stream ended while the response was {self.state}")
 
 
