@@ -80,9 +80,16 @@ def imported(nodes: Iterator[ast.AST], path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
             found |= {base} | {f"{base}.{alias.name}" for alias in node.names}
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in IMPORTERS:
+        elif isinstance(node, ast.Call) and dotted(node.func) in IMPORTERS:
             found |= {str(arg.value) for arg in node.args[:1] if isinstance(arg, ast.Constant)}
     return found
+
+
+def dotted(node: ast.expr) -> str:
+    """A name, or an attribute of one; "" for any other expression."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return f"{node.value.id}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def at_import(tree: ast.Module) -> Iterator[ast.AST]:
@@ -224,20 +231,28 @@ def test_the_hub_names_no_vendor() -> None:
 
 
 def vendors_in(path: Path) -> list[str]:
-    tree = tree_of(path)
-    # A string that is a statement is documentation, wherever it stands.
-    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    docs: set[int] = set()
     named: list[str] = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)) and id(node) not in docs:
-            words = [node.value if isinstance(node.value, str) else node.value.decode(errors="replace")]
-        else:
-            fields = ("id", "attr", "name", "asname", "arg", "module", "names")
-            values = [getattr(node, field, None) for field in fields]
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Expr):
+            docs.add(id(node.value))  # a string that is a statement is documentation, wherever it stands
+        elif not isinstance(node, ast.Constant):
+            values = [value for field in node._fields if field in NAMING and (value := getattr(node, field))]
             words = [w for v in values for w in (v if isinstance(v, list) else [v]) if isinstance(w, str)]
-        line = getattr(node, "lineno", 0)
-        named += [f"{name_of(path)}:{line}: {word!r}" for word in words if VENDORS.search(word)]
+            line = getattr(node, "lineno", 0)
+            named += [f"{name_of(path)}:{line}: {word!r}" for word in words if names_vendor(word)]
+        elif isinstance(node.value, (str, bytes)) and id(node) not in docs:
+            word = node.value if isinstance(node.value, str) else node.value.decode(errors="replace")
+            named += [f"{name_of(path)}:{node.lineno}: {word!r}"] if names_vendor(word) else []
     return named
+
+
+NAMING = {"id", "attr", "name", "asname", "arg", "module", "names"}
+
+
+@functools.cache
+def names_vendor(word: str) -> bool:
+    return VENDORS.search(word) is not None
 
 
 def declared_all(path: Path) -> list[str] | None:

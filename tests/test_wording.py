@@ -64,21 +64,26 @@ def prose(text: str) -> str:
 
 
 def texts(source: str) -> Iterator[tuple[int, str, bool]]:
-    """Line and text of comments, docstrings and strings of several words; True for the first two."""
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT:
-            yield token.start[0], re.sub(r"`[^`]*`", "", token.string), True
-    tree = ast.parse(source)
-    documented = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
-        if node.body and isinstance(node.body[0], ast.Expr)
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
+    """Line and text of comments, docstrings, strings of several words and names of tests; True for the first two."""
+    yield from comments(source)
+    documented: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            if node.body and isinstance(node.body[0], ast.Expr):
+                documented.add(id(node.body[0].value))
+            if not isinstance(node, (ast.Module, ast.ClassDef)) and node.name.startswith("test_"):
+                yield node.lineno, node.name.replace("_", " "), False
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
             text = re.sub(r"`[^`\n]*`|^\s*(?:>>>|\.\.\.).*$", "", node.value, flags=re.MULTILINE)
             yield node.lineno, text, id(node) in documented
+
+
+def comments(source: str) -> Iterator[tuple[int, str, bool]]:
+    """Line and text of comments that may have a denied word. Tokens take long: only those of such sources are read."""
+    if any(denied(re.sub(r"`[^`]*`", "", line[line.index("#") :])) for line in source.splitlines() if "#" in line):
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type == tokenize.COMMENT:
+                yield token.start[0], re.sub(r"`[^`]*`", "", token.string), True
 
 
 def denied(text: str, speaks: bool = False) -> list[str]:
@@ -88,13 +93,6 @@ def denied(text: str, speaks: bool = False) -> list[str]:
     if not speaks:
         found += SPEAKING.findall(SPEAKERS.sub("", re.sub(r"'[\w/]*'", "", line)))  # not in names and paths
     return found
-
-
-def names(source: str) -> Iterator[tuple[int, str, bool]]:
-    """Line and words of the names of tests, and False."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test_"):
-            yield node.lineno, node.name.replace("_", " "), False
 
 
 def commented() -> list[Path]:
@@ -115,7 +113,7 @@ def test_words_of_a_folder(folder: str) -> None:
         f"{module.relative_to(ROOT)}:{line}: {word}"
         for module in modules
         for source in (module.read_text("utf-8"),)
-        for line, text, prose in (*texts(source), *names(source))
+        for line, text, prose in texts(source)
         for word in denied(text, speaks=not prose and folder in PROMPTS)
     ]
     assert not found, "\n".join(found)
