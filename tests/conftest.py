@@ -2,9 +2,9 @@
 
 Network: an audit hook sees every connection and every name look-up, also those made in C, and raises; only this
 machine's own addresses pass, and sockets of its file system (and socketpairs, which event loops need).
-Luck: the profile `ci` derives hypothesis' examples from the test itself; `fast` takes few of them, and
-`HYPOTHESIS_PROFILE=fuzz` searches for new ones. Tests run in random order; `--randomly-seed=N`, with the seed that a
-run prints, repeats its order.
+Luck: hypothesis derives its examples from the test itself, a hundred of them in the profile `ci`, 25 by default and 10
+in `fast`; `HYPOTHESIS_PROFILE=fuzz` searches for new ones. Tests run in random order; `--randomly-seed=N`, with the
+seed that a run prints, repeats its order.
 """
 
 from __future__ import annotations
@@ -57,6 +57,12 @@ ssl.create_default_context = functools.lru_cache(ssl.create_default_context)
 gc.disable()
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """A worker more than there are cores: many tests wait, for a server, a database or another process."""
+    return (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1) + 1
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--cases", type=int, default=0, metavar="N", help="run at most N cases of each test function")
 
@@ -93,6 +99,7 @@ malformed.net = False
 
 _slow = [HealthCheck.too_slow]
 settings.register_profile("ci", derandomize=True, max_examples=100, deadline=None, suppress_health_check=_slow)
+settings.register_profile("local", derandomize=True, max_examples=25, deadline=None, suppress_health_check=_slow)
 settings.register_profile("fast", derandomize=True, max_examples=10, deadline=None, suppress_health_check=_slow)
 settings.register_profile("fuzz", max_examples=5_000, deadline=None, suppress_health_check=_slow, print_blob=True)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "local"))

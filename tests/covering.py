@@ -2,7 +2,8 @@
 
 A law over surfaces, providers and failures holds for their product, and what breaks it is nearly always one value, or
 two that meet. So every two values of any two axes meet in some combination (pairwise testing); the whole product runs
-where recorded traffic is at hand, as it is in CI. It is for axes of which three values have nothing in common.
+where recorded traffic is at hand, as it is in CI. It is for axes of which three values have nothing in common. Where
+each document is one value of an axis, every pair of protocols takes a part of the documents (`in_turn`).
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import zlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from hypothesis import settings
+
 from corpus import corpus_folder
 
-__all__ = ["covering", "covering_pairs"]
+__all__ = ["covering", "covering_pairs", "examples", "in_turn"]
 
 Combination = tuple[Any, ...]
 Where = Callable[..., bool]
@@ -26,6 +29,21 @@ def covering(*axes: Iterable[Any], where: Where = lambda *values: True) -> list[
     if corpus_folder():
         return [values for values in itertools.product(*axes) if where(*values)]
     return covering_pairs(*axes, where=where)
+
+
+def examples(count: int) -> int:
+    """How many examples hypothesis makes where CI makes `count`: the profile that is loaded has its share of them."""
+    profile = settings.default.max_examples if settings.default is not None else 100
+    return max(5, count * profile // 100) if profile < 100 else count
+
+
+def in_turn(documents: Iterable[Any], *case: str) -> list[Any]:
+    """The documents to try in a case, such as the names of two protocols: all of them in CI, of many elsewhere a third.
+
+    Which third differs from case to case and is the same in every run, so that each document has several cases.
+    """
+    found = list(documents)
+    return found if corpus_folder() or len(found) < 40 else found[zlib.crc32(" ".join(case).encode()) % 3 :: 3]
 
 
 def covering_pairs(*axes: Iterable[Any], where: Where = lambda *values: True) -> list[Combination]:

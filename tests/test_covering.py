@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from covering import covering, covering_pairs
+from covering import covering, covering_pairs, in_turn
 
 AXES = ["abcde", [*range(21)], ["x", "y", "z", "x"], (False, True)]
 
@@ -35,3 +35,15 @@ def test_the_product_is_tried_where_recorded_traffic_is(monkeypatch: pytest.Monk
     monkeypatch.delenv("UNIFIED_LLM_CORPUS")
     assert covering("ab", "cd", "ef") == covering_pairs("ab", "cd", "ef") != [*itertools.product("ab", "cd", "ef")]
     assert covering("ab", "cd") == [*itertools.product("ab", "cd")]
+
+
+def test_documents_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elsewhere each of many documents has some of the cases, in CI all of them."""
+    cases = [("a", str(number)) for number in range(6)]
+    monkeypatch.delenv("UNIFIED_LLM_CORPUS", raising=False)
+    tried = [in_turn(range(90), *case) for case in cases]
+    assert {len(found) for found in tried} == {30} and set().union(*tried) == set(range(90))
+    assert tried == [in_turn(range(90), *case) for case in cases]
+    assert in_turn(range(20), "a") == [*range(20)]
+    monkeypatch.setenv("UNIFIED_LLM_CORPUS", "/")
+    assert in_turn(range(90), "a") == [*range(90)]

@@ -16,6 +16,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 import unified_llm as ul
+from covering import examples
 
 Node = dict[str, Any]
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
@@ -337,7 +338,7 @@ CITED = {"type": "web_search_result_location", "url": "u", "title": "t", "cited_
 REFUSED = forged({"type": "reasoning"})[:-8] + "AAAAAAA="
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(node=NODES, anchor=ANCHORS)
 def test_a_forged_envelope_of_a_client_adds_opaque_data_and_nothing_else(node: Node, anchor: str) -> None:
     """The request is read as it is without the envelope, but for opaque data on items of the assistant's it shows."""
@@ -351,7 +352,7 @@ def test_a_forged_envelope_of_a_client_adds_opaque_data_and_nothing_else(node: N
                     assert "opaque" not in json.dumps(item)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(node=NODES, anchor=ANCHORS)
 def test_with_a_secret_a_forged_envelope_is_refused(node: Node, anchor: str) -> None:
     for protocol in PROTOCOLS:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import unified_llm as ul
 from corpus import pairs, records, show
+from covering import examples
 from unified_llm.client.sending.decoding import read_answer, read_usage
 
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
@@ -269,7 +270,7 @@ def answer_of(protocol: str, usage: Node) -> Node:
 PAIRS = [(source, target) for source in PROTOCOLS for target in PROTOCOLS]
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.tuples(*[_COUNT] * 6))
 def test_every_count_is_counted_once(parts: tuple[int, ...]) -> None:
     fresh, read, write, tool, visible, thought = parts
@@ -288,7 +289,7 @@ def test_every_count_is_counted_once(parts: tuple[int, ...]) -> None:
         assert not consistent(found)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.tuples(*[_COUNT] * 6))
 def test_counts_return(parts: tuple[int, ...]) -> None:
     for source, through in PAIRS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corpus import cases, pairs, records, show, smallest_first
+from covering import in_turn
 from unified_llm import suite
 
 pytestmark = pytest.mark.long
@@ -15,6 +16,7 @@ OWN = [(protocol, protocol, kind) for protocol, kind in cases()]
 @pytest.mark.parametrize(("source", "target", "kind"), OWN + pairs("request", "response", "error"))
 def test_injection(source: str, target: str, kind: str) -> None:
     seen: set[tuple[str, ...]] = set()
-    failures = suite.injection(smallest_first(records(source, kind)), target, seen)
+    found = in_turn(records(source, kind), source, target)
+    failures = suite.injection(smallest_first(found), target, seen)
     assert len(seen) >= 4
     assert not failures, show(failures, "injection", len(seen))

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import unified_llm as ul
 from corpus import records, show
+from covering import examples
 from folds import FOLDS
 from unified_llm import suite
 from unified_llm.provenance.opaque import is_sealed
@@ -236,7 +237,7 @@ def pieces(provider: str, kinds: list[str]) -> list[Node]:
 @pytest.mark.parametrize("how", ["secret", "vault"])
 @pytest.mark.parametrize(("provider", "surface"), HOMES)
 @given(kinds=KINDS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 def test_what_stands_between_signed_pieces_returns(provider: str, surface: str, how: str, kinds: list[str]) -> None:
     _, answer, at = MADE[provider]
     wanted = pieces(provider, kinds)
@@ -252,7 +253,7 @@ def test_what_stands_between_signed_pieces_returns(provider: str, surface: str, 
 
 @pytest.mark.parametrize(("provider", "surface"), HOMES)
 @given(kinds=KINDS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 def test_no_other_provider_gets_what_was_signed(provider: str, surface: str, kinds: list[str]) -> None:
     _, answer, _ = MADE[provider]
     wanted = pieces(provider, kinds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corpus import cases, fixtures, pairs, recorded, records, show
+from covering import in_turn
 from unified_llm import suite
 
 pytestmark = pytest.mark.long
@@ -13,7 +14,7 @@ pytestmark = pytest.mark.long
 @pytest.mark.parametrize(("source", "target", "kind"), pairs("request", "response", "error"))
 def test_sensitivity(source: str, target: str, kind: str) -> None:
     failures, seen = [], set[tuple[str, ...]]()
-    for record in fixtures(source, kind):
+    for record in in_turn(fixtures(source, kind), source, target):
         # What stands beside a leaf decides what becomes of it: no fixture stands for another.
         failures += suite.sensitivity([record], target, set(), ("altered",))
     failures += suite.sensitivity(fixtures(source, kind), target, seen, ("deleted",))

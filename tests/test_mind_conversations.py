@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import unified_llm as ul
 from corpus import records, show
+from covering import examples
 from test_law_mind import HOPS, PROTOCOLS
 from unified_llm import suite
 from unified_llm.provenance.opaque import is_sealed
@@ -221,7 +222,7 @@ def hop(body: Node, path: list[str]) -> Node:
     return home
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(turns=CONVERSATION, steps=st.lists(st.integers(0, len(SEVERAL) - 2), min_size=1, max_size=3))
 def test_made_up_conversations_return(turns: list[Node], steps: list[int]) -> None:
     for provider in SEVERAL:
@@ -251,7 +252,7 @@ def _nodes(value: Any) -> list[Node]:
     return [node for inner in value for node in _nodes(inner)] if type(value) is list else []
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(turns=CONVERSATION)
 def test_made_up_conversations_return_over_converse(turns: list[Node]) -> None:
     for provider, surface in HOPS:
@@ -264,7 +265,7 @@ def test_made_up_conversations_return_over_converse(turns: list[Node]) -> None:
             assert not any(is_sealed(text) for _, text in leaves(home))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(turns=CONVERSATION)
 def test_made_up_conversations_tell_no_other_provider(turns: list[Node]) -> None:
     for provider, target in HOPS:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import unified_llm as ul
 from corpus import records
+from covering import examples
 from unified_llm.engine.pairs.outline import outline
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
@@ -27,7 +28,7 @@ from unified_llm.passes.repair import Rules, repair
 Node = dict[str, Any]
 PROTOCOLS = sorted(ul.protocols())
 CALLS = ("function_call", "custom_tool_call")
-MANY = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=examples(120), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 # ---- histories ------------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from jsonschema.exceptions import SchemaError
 
+from covering import examples
 from schemas import (
     ALL_OF_IT,
     PROFILES,
@@ -119,7 +120,7 @@ def accepts(schema: Any, value: Any) -> bool:
     return bool(jsonschema.Draft202012Validator(schema).is_valid(value))
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(schema=documents(), values=st.lists(VALUES, min_size=5, max_size=20))
 def test_no_valid_value_is_excluded(schema: Any, values: list[Any]) -> None:
     try:
@@ -136,7 +137,7 @@ def test_no_valid_value_is_excluded(schema: Any, values: list[Any]) -> None:
                 assert accepts(judged, value), (name, done.schema, value)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(schema=documents())
 def test_a_profile_without_demands_never_narrows(schema: Any) -> None:
     for profile in (SUBSET_OF_JSON_SCHEMA, ALL_OF_IT):
@@ -177,7 +178,7 @@ def schemas_in(schema: Any) -> Iterator[dict[str, Any]]:
                 yield from schemas_in(inner)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(schema=documents(foreign=True))
 def test_only_what_is_accepted_is_left(schema: Any) -> None:
     for name, profile in PROFILES.items():

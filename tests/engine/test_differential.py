@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from covering import examples
 from engine import interpret, shapes
 from unified_llm.engine import Context, Mismatch, Shape
 from unified_llm.engine.compiler.signals import FAULTS
@@ -120,7 +121,7 @@ def changed(draw: Any) -> tuple[str, Any]:
     return name, doc
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(changed(), st.sampled_from(["p", "q"]))
 def test_changed_documents(case: tuple[str, Any], target: str) -> None:
     name, doc = case
@@ -137,7 +138,7 @@ def test_changed_documents(case: tuple[str, Any], target: str) -> None:
     assert node == kept, "writing changes nothing"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(changed(), st.data())
 def test_changed_canonical_nodes(case: tuple[str, Any], data: Any) -> None:
     """Canonical documents of any origin: keys removed, added and retyped there too."""

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from covering import examples
 from engine import laws, shapes
 from engine.test_differential import changed
 from unified_llm.engine import (
@@ -53,7 +54,7 @@ def facts(node: Node) -> int:
     return found | (TOOLS if node.get("tools") else 0)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(changed())
 def test_a_reader_sets_every_bit_that_a_document_asks_for(case: tuple[str, Any]) -> None:
     name, doc = case

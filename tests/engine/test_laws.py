@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from covering import examples
 from engine import laws, shapes
 from engine.test_differential import changed
 from unified_llm.engine import Context, Places
@@ -25,7 +26,7 @@ def test_identity(name: str, doc: Node) -> None:
     assert laws.identity(shapes.SHAPES[name], doc) == []
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(changed())
 def test_identity_of_changed_documents(case: tuple[str, Any]) -> None:
     name, doc = case
@@ -64,7 +65,7 @@ def test_nothing_is_lost_in_silence(source: str, target: str) -> None:
     assert not faults, Counter(faults)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(changed())
 def test_nothing_is_lost_in_silence_from_changed_documents(case: tuple[str, Any]) -> None:
     name, doc = case

@@ -1,4 +1,4 @@
-"""Five thousand mutants of documents, streams, canonical input and answers; `make fuzz` runs more, of other seeds.
+"""Mutants of documents, streams, canonical input and answers: 5,000 in CI, 1,000 elsewhere; `make fuzz` runs more.
 
 Broken input never raises anything but an error of ours with its reason, takes bounded time, and is the same stream in
 whatever chunks it comes.
@@ -12,12 +12,13 @@ import warnings
 
 import pytest
 
+from corpus import corpus_folder
 from fuzz.cases import Case, Seeds, attempt
 from fuzz.fuzzing import CPU_SECONDS, case_of, failure_of, numbered
 from fuzz.mutation import chunks, mutate
 
 SEED = 20_261
-COUNT, SLICES = 5_000, 10
+COUNT, SLICES = 5_000 if corpus_folder() else 1_000, 10
 seeds = functools.cache(Seeds)
 
 
