@@ -43,6 +43,10 @@ _NAMES = (str, type(None))
 TOLD = PASSING | ALONE
 
 
+def _never() -> None:
+    """No template of an event."""
+
+
 class Frames(Protocol):
     """The data of wire events by their numbers, as far as they are known."""
 
@@ -107,6 +111,7 @@ class Pipe:
         self.broken: BrokenOff = BrokenOff(self.reader, self.reading, self.writing, self.origin, self.goal)
         tries = not trial and self.origin is not self.goal and self.reads
         self.unsent: HeldFrames | None = HeldFrames() if tries else None
+        self.gave_up: bool = False
         self.sent: int = 0
         self.turned: int = 0
         # The fast path of the next event, where there is one, what it is made of, and how many took it since the last
@@ -115,7 +120,15 @@ class Pipe:
         self.reads_more: ReadMore | None = None
         self.writes_more = NOTHING_MORE
         self.passed: int = 0
-        self.anew: Callable[[Event], list[Event]] = self._feeder()
+        self._own: bool = self.origin is self.goal
+        self._noted: int = 0  # how many of the reader's notes were looked at
+        # How either side shows what more of the last event is like; of those that cannot, none does.
+        self._read_more: Callable[[], ReadMore | None] = getattr(self.reader, "read_more", _never)
+        grows = self.repeats and self._read_more is not _never
+        self._write_more: Callable[[], WriteMore | None] = (
+            getattr(self.writer, "write_more", _never) if grows else _never
+        )
+        self.reading.number = -1
 
     def _writer(self, exchange: Exchange | None) -> WireWriter:
         """The target's writer, behind what turns the answer back where the request was changed."""
@@ -145,67 +158,64 @@ class Pipe:
         self.passed += 1
         return [found] if found else []
 
-    def _feeder(self) -> Callable[[Event], list[Event]]:
-        """The general path of an event, with everything it needs at hand."""
-        reading, notes, writing = self.reading, self.reading.notes, self.writing
-        trace, runs, owed = reading.trace, reading.runs, reading.owed
-        reader, check, writer = self.reader, self.grammar.feed, self.writer
-        read, write = reader.feed, writer.feed
-        read_more = getattr(reader, "read_more", None)
-        write_more = getattr(writer, "write_more", None) if self.repeats and read_more is not None else None
-        noted, own, reading.number, recent = 0, self.origin is self.goal, -1, self.recent
-        unsent = self.unsent
+    def anew(self, event: Event) -> list[Event]:
+        """The wire events of the next wire event, on the general path.
 
-        def anew(event: Event) -> list[Event]:
-            nonlocal noted
-            self.short = self.reads_more = None
-            if self.passed:
-                self._count_passed()
-            reading.number = number = (reading.number or 0) + 1
-            if type(event) is not dict or "data" not in event or type(event.get("event", 0)) not in _NAMES:
-                event = framed(event, number)
-            try:
-                if own and looks_sealed(event["data"]):
-                    # Its frames go on as they came, and a client must not be handed what it would take for ours.
-                    event = {**event, "data": escaped_all(event["data"])}
-                reading.doc = doc = event["data"]
-                recent.append((number, doc))
-                reading.since = mark = noted
-                events = read(event)
-                if runs or owed:
-                    reading.traced()
-                if len(trace) != noted:
-                    # What is kept of a frame is kept with a note, otherwise its place would be unknown.
-                    noted = len(trace)
-                    self._tell(events)
-                out, follows = [], False
-                for canonical in events:
-                    check(canonical)
-                    out += write(canonical)
-                    if canonical["type"] in FOLLOWED:
-                        follows = not own
-                if unsent is not None:
-                    unsent.feed(number, event, events)
-                if follows:
-                    self._follow(events, out)
-                if write_more is not None and events and "delta" in events[-1]:
-                    # Nearly all of a stream is more of what the last event brought (see `WritesMore`).
-                    how: WriteMore | None = write_more()
-                    more: ReadMore | None = read_more() if how is not None else None  # type: ignore[misc]
-                    if more is not None and how is not None:
-                        self.short = short_way(more, how, as_it_came=own and out == [event])
-                        self.reads_more, self.writes_more = more, how
-                if notes or writing.raw or writing.noted:
-                    self._report(events, out)
-                if noted != mark:
-                    self.trail.done(events, mark)
-                    noted = len(trace)
-                self.sent += len(out)
-                return out
-            except FAULTS as error:
-                refuse_conversion((reading.number or 0,), event, error, recent)
+        A method, and no function with everything at hand that the pipe would hold: a pipe in a cycle lives, with all
+        the events it kept, until the garbage collector finds it, which for a short stream costs as much as reading it.
+        """
+        reading, own = self.reading, self._own
+        trace, mark = reading.trace, self._noted
+        self.short = self.reads_more = None
+        if self.passed:
+            self._count_passed()
+        reading.number = number = (reading.number or 0) + 1
+        if type(event) is not dict or "data" not in event or type(event.get("event", 0)) not in _NAMES:
+            event = framed(event, number)
+        try:
+            if own and looks_sealed(event["data"]):
+                # Its frames go on as they came, and a client must not be handed what it would take for ours.
+                event = {**event, "data": escaped_all(event["data"])}
+            reading.doc = doc = event["data"]
+            self.recent.append((number, doc))
+            reading.since = mark
+            events = self.reader.feed(event)
+            if reading.runs or reading.owed:
+                reading.traced()
+            news = len(trace) != mark
+            if news:
+                # What is kept of a frame is kept with a note, otherwise its place would be unknown.
+                self._tell(events)
+            out: list[Event] = []
+            follows, check, write = False, self.grammar.feed, self.writer.feed
+            for canonical in events:
+                check(canonical)
+                out += write(canonical)
+                if canonical["type"] in FOLLOWED:
+                    follows = not own
+            if self.unsent is not None:
+                self.unsent.feed(number, event, events)
+            if follows:
+                self._follow(events, out)
+            if self._write_more is not _never and events and "delta" in events[-1]:
+                self._shorten(event, out)
+            if reading.notes or self.writing.raw or self.writing.noted:
+                self._report(events, out)
+            if news:
+                self.trail.done(events, mark)
+                self._noted = len(trace)
+            self.sent += len(out)
+            return out
+        except FAULTS as error:
+            refuse_conversion((reading.number or 0,), event, error, self.recent)
 
-        return anew
+    def _shorten(self, event: Event, out: list[Event]) -> None:
+        """Take the fast path from here on if both sides have one: nearly all of a stream is more of the last event."""
+        how = self._write_more()
+        more = self._read_more() if how is not None else None
+        if more is not None and how is not None:
+            self.short = short_way(more, how, as_it_came=self._own and out == [event])
+            self.reads_more, self.writes_more = more, how
 
     def _count_passed(self) -> None:
         passed, self.passed = self.passed, 0
@@ -269,9 +279,10 @@ class Pipe:
 
     def _report_unsent(self) -> None:
         """Report the values of the frames before an error that no frame of the target has."""
-        unsent, self.unsent = self.unsent, None
-        if unsent is None:
+        unsent = self.unsent
+        if unsent is None or self.gave_up:
             return
+        self.gave_up = True  # (Frames behind the error are kept all the same: they are looked at when the report is.)
 
         def find() -> Losses:
             found = unsent.losses(self._replay, self.losses.report(), self.grammar.items, self.trail)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..engine.malformed import FAULTS, refuse_event
@@ -60,10 +60,7 @@ class _WritePipe(Pipe):
         # until a later event, for which it is then not to blame.
         self.held: dict[Place | str, list[tuple[int, Event]]] = {}
 
-    def _feeder(self) -> Callable[[Event], list[Event]]:
-        return self._written
-
-    def _written(self, event: Any) -> list[Event]:
+    def anew(self, event: Any) -> list[Event]:
         canonical = event.model_dump(mode="json", exclude_unset=True) if hasattr(event, "model_dump") else event
         try:
             return self._step(canonical)

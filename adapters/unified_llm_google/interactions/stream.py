@@ -64,15 +64,6 @@ class StreamReader:
         self.holding: Step | None = None
         self.plain: Plain | None = None  # the last delta of text, as a template for the next one
         self.opened = self.ended = self.failed = False
-        self._handlers: dict[str, Callable[[Node, Node, Event], list[Event]]] = {
-            "interaction.created": self._created,
-            "interaction.status_update": self._updated,
-            "step.start": self._start,
-            "step.delta": self._delta,
-            "step.stop": self._stop,
-            "interaction.completed": self._completed,
-            "error": self._error,
-        }
 
     def feed(self, event: Event) -> list[Event]:
         plain, self.plain = self.plain, None
@@ -85,7 +76,7 @@ class StreamReader:
         if type(data) is not dict or self.ended:
             return [*self._flush(), self._unknown_event(event)]
         kind = data.get("event_type", "error" if "error" in data else event["event"])
-        handler: Callable[[Node, Node, Event], list[Event]] | None = lookup(self._handlers, lookup(LEGACY, kind, kind))
+        handler: Handler | None = lookup(_HANDLERS, lookup(LEGACY, kind, kind))
         if handler is None:
             return [*self._flush(), self._unknown_event(event)]
         mark = len(self.r.trace)
@@ -93,7 +84,7 @@ class StreamReader:
         rest.pop("event_type", None)
         before = self._before(kind, data)
         try:
-            events = handler(rest, data, event)
+            events = handler(self, rest, data, event)
         except ILL_TYPED:
             del self.r.trace[mark:]
             return [*before, self._unknown_event(event)]
@@ -365,3 +356,15 @@ class StreamReader:
             out.append({"type": "response.function_call_arguments.done", **said})
         out.append({"type": "response.output_item.done", "output_index": step.index, "item": item})
         return out
+
+
+Handler = Callable[[StreamReader, Node, Node, Event], list[Event]]
+_HANDLERS: dict[str, Handler] = {
+    "interaction.created": StreamReader._created,
+    "interaction.status_update": StreamReader._updated,
+    "step.start": StreamReader._start,
+    "step.delta": StreamReader._delta,
+    "step.stop": StreamReader._stop,
+    "interaction.completed": StreamReader._completed,
+    "error": StreamReader._error,
+}

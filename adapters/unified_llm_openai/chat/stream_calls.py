@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
+from weakref import proxy
 
 from unified_llm.foundation.json_codec import dump_text, load_text
 
@@ -140,7 +141,8 @@ class Calls:
     """The calls of a choice, in the order they began."""
 
     def __init__(self, choice: ChoiceReader) -> None:
-        self.choice = choice
+        # The choice holds its calls, and must not be held by them: a cycle lives until the garbage collector finds it.
+        self.choice: ChoiceReader = proxy(choice)
         self.r = choice.r
         self.all: list[_Call] = []
         # The last call of an index, of an id, and of both; those that may be closed, if they are whole.

@@ -1,0 +1,46 @@
+"""A stream that is over is freed at once, with all that was kept of its events: nothing of it is in a cycle.
+
+What is in a cycle lives until the garbage collector finds it, and a server that converts many short streams would
+spend more time on that than on reading them.
+"""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import pytest
+
+import corpus
+import unified_llm as ul
+
+PROTOCOLS = sorted(corpus.PROTOCOLS.values())
+
+
+def cyclic(events: list[Any], source: str, target: str) -> int:
+    """How many objects a conversion leaves to the garbage collector, once everything that it loads is loaded."""
+    found = 0
+    for _ in range(2):
+        gc.collect()
+        stream = ul.convert_stream(events, source=source, target=target)
+        _ = list(stream), stream.losses
+        del stream
+        found = gc.collect()
+    return found
+
+
+@pytest.mark.parametrize("source", PROTOCOLS)
+def test_what_converts_a_stream_is_in_no_cycle(source: str) -> None:
+    gc.disable()
+    gc.freeze()
+    try:
+        left = {
+            (record["id"], target): count
+            for record in corpus.fixtures(source, "stream")
+            for target in PROTOCOLS
+            if (count := cyclic(record["events"], source, target))
+        }
+    finally:
+        gc.unfreeze()
+        gc.enable()
+    assert not left
