@@ -100,7 +100,6 @@ class Notes(Naming):
         self.source = source
         self.goal = goal
         self.doc: Any = writer.context.get("given", root) if reader is None else reader.doc
-        self._paths = Paths(self.doc)
 
     # Most losses are settings of the root: nothing below is walked for those.
 
@@ -109,6 +108,10 @@ class Notes(Naming):
         """The wire keys and the capabilities of the root's settings that a document has for themselves."""
         known = self.reader is not None and self.source is not None and type(self.doc) is dict
         return _settings(self.source, self.name) if known and self.source is not None else {}
+
+    @once
+    def _paths(self) -> Paths:
+        return Paths(self.doc)
 
     @once
     def _tells(self) -> bool:

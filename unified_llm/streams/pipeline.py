@@ -8,8 +8,8 @@ string}`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import Any, Literal, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal, Protocol
 
 from ..engine.adapter import Adapter, WireReader, WireWriter
 from ..engine.malformed import FAULTS, refuse_conversion, refuse_end
@@ -20,7 +20,6 @@ from ..engine.shared.citation_spans import CitingWriter
 from ..foundation.exchange import Exchange
 from ..losses import Levels, Loss, Losses, StreamLosses, at_level, check_levels, enforce
 from ..losses.defaults import Weighing, significant
-from ..losses.report import with_reasons
 from ..passes.convert import Facing
 from ..passes.pipeline import ends
 from ..provenance.opaque import escaped_all, looks_sealed
@@ -53,15 +52,23 @@ class Frames(Protocol):
     def get(self, number: int, /) -> Any: ...
 
 
-class _Frames(NamedTuple):
+class _Frames:
     """Those that are kept for the notes on them, and the last ones."""
 
-    docs: dict[int, Any]
-    recent: dict[int, Any]
+    __slots__ = ("_docs", "_last", "_recent")
+
+    def __init__(self, docs: dict[int, Any], recent: Iterable[tuple[int, Any]]) -> None:
+        self._docs = docs
+        self._recent = recent
+        self._last: dict[int, Any] | None = None
 
     def get(self, number: int, /) -> Any:
         """The data of an event, None where they are not known any longer."""
-        return self.docs[number] if number in self.docs else self.recent.get(number)
+        if number in self._docs:
+            return self._docs[number]
+        if self._last is None:
+            self._last = dict(self._recent)
+        return self._last.get(number)
 
 
 class Pipe:
@@ -324,10 +331,10 @@ class Pipe:
         here = self.weighing
         if here.exchange is not None:
             here = here._replace(answer=next((x["response"] for x in events if "response" in x), None))
-        self._enforce(self._told(found, here, _Frames(self.reading.docs, dict(self.recent))), new)
+        self._enforce(self._told(found, here, _Frames(self.reading.docs, self.recent)), new)
 
     def _told(self, found: list[Loss], here: Weighing, docs: Frames) -> Losses:
-        return with_reasons(significant(found, here, docs, stream=True), here.source, here.target, here.kind)
+        return significant(found, here, docs, stream=True)
 
     def _enforce(self, told: Losses, unsent: bool) -> None:
         added = self.losses.add(told)

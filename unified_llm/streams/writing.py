@@ -11,7 +11,6 @@ from ..foundation.secret import SecretLike
 from ..losses import Levels, enforce
 from ..losses.defaults import Weighing, significant
 from ..losses.locator import locate
-from ..losses.report import with_reasons
 from .conversion import ConvertedStream
 from .grammar import ANNOTATION, CLASS, PARTS, Grammar, Place, place_of
 from .pipeline import Pipe
@@ -82,7 +81,6 @@ class _WritePipe(Pipe):
             found = locate(canonical, target, self.writing, None, None, self.goal, name, (self.count,))
             here = Weighing("", self.goal.protocol, "response", self.writing.exchange, canonical.get("response"))
             found = significant(found, here, {self.count: canonical}, stream=True)
-            found = with_reasons(found, here.source, here.target, here.kind)
             self.writing.raw.clear()
             self.losses.add(found)
             enforce(found, self.on_loss)

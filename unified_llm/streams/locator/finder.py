@@ -107,6 +107,24 @@ class StreamFinder(Finder):
         docs = self.reader.docs if self.reader is not None else {}
         return at(docs.get(keys[0]), keys[2:])
 
+    def _told(self, node: Node, keys: Keys, fate: str) -> Keys | None:
+        known, reader = id(node), self.reader
+        place = reader.places.get((known, *keys)) if reader is not None else None
+        if place is None or fate != "lost" or reader is None or known in reader.below or known in reader.stands:
+            return super()._told(node, keys, fate)
+        wire = self._wire(node)
+        if type(wire) is not dict or type(at(node, keys)) in (dict, list):
+            return None
+        for its in self._places_of[known]:
+            if its[: len(keys)] == keys and its != keys:
+                return None
+        # An answer is read when it begins and again when it ends, so many leaves have a place of this name.
+        mine = self._stands_for(known)
+        for leaf in self._came_from(self._absolute(known, place), known, place):
+            if leaf[1:] != keys or self._stands_for(leaf[0]) != mine:
+                return None
+        return place[1:] if place[:1] == (...,) else self._join(wire, place)
+
     def _source(self, node: Any, keys: Keys) -> Keys:
         return super()._source(node, keys) or self.now
 

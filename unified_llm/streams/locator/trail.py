@@ -32,7 +32,7 @@ Node = dict[str, Any]
 # What is to be reported: a node, the keys below it, the fate, a detail, the capability if it is known.
 Entry = tuple[Node, Keys, str, str, "str | None"]
 
-# So many of the last events are looked at before any is walked.
+# So many of the last events are looked at before any is walked, and so many events at most for each node.
 _LAST = 8
 
 
@@ -123,20 +123,22 @@ class Trail:
     def _forget(self, events: list[Node], mark: int) -> None:
         """Drop the notes from `mark` on that are of the events themselves, which are done with, and not of what is in
         them; and the wire event, if there are no others and no path leads into it."""
-        reader, own = self.reader, {id(event) for event in events}
-        trace = reader.traced()
-        gone = [node for node, _ in trace[mark:] if id(node) in own]
-        if not gone:
-            return
-        for node in gone:
+        reader, own = self.reader, set(map(id, events))
+        trace, left = reader.traced(), list[tuple[Node, Node]]()
+        for pair in trace[mark:]:
+            node = pair[0]
+            if id(node) not in own:
+                left.append(pair)
+                continue
             wire = self.wires.pop(id(node), None)
             self.nodes.pop(id(node), None)
             if wire is not None and id(wire) in self.made_of:
                 self.made_of[id(wire)].remove(id(node))
             self._numbers.pop(id(wire), None)
-        left = [pair for pair in trace[mark:] if id(pair[0]) not in own]
+        if len(left) == len(trace) - mark:
+            return
         trace[mark:] = left
-        self._noted, self._told = (min(known, len(trace)) for known in (self._noted, self._told))
+        self._noted, self._told = min(self._noted, len(trace)), min(self._told, len(trace))
         number = reader.number or 0
         if left or reader.cited == number or len(reader.turns) != self._turned or number not in reader.docs:
             return
@@ -162,6 +164,13 @@ class Trail:
 
     def _goes(self, node: Node, now: _Now) -> Keys:
         """Where a node stands in the events that are written, in no list."""
+        if now.goes is None and len(now.target) <= _LAST:
+            for number, data in enumerate(now.target):
+                if data is node:  # as most are, or next to it
+                    return (now.sent + number, "data")
+                for key, value in data.items() if type(data) is dict else ():
+                    if value is node:
+                        return (now.sent + number, "data", key)
         if now.goes is None:
             now.goes = {}
             for number, data in enumerate(now.target):
