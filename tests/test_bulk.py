@@ -138,3 +138,28 @@ def test_a_text_among_several_is_not_a_template() -> None:
     event = {"event": None, "data": {"choices": [{"text": "a"}, {"text": "b"}]}}
     with pytest.raises(ValueError, match="'choices' has 2 elements"):
         WriteMore(event, ("data", "choices", 0, "text"))
+
+
+def twice(text: Any, again: Any, note: Any = None) -> dict[str, Any]:
+    inner = {"text": text, "details": [{"type": "t", "text": again}], "note": note}
+    return {"event": None, "data": {"n": 1, "choices": [{"delta": inner}]}}
+
+
+TWICE = ("data", "choices", 0, "delta", "text"), ("data", "choices", 0, "delta", "details", 0, "text")
+
+
+def test_a_text_that_stands_in_several_places_is_read_and_written_in_all_of_them() -> None:
+    SAID.clear()
+    like = twice("first", "first")
+    read, written_twice = (
+        ReadMore(like, TWICE[0], SAID.append, also=TWICE[1:]),
+        WriteMore(twice("", ""), TWICE[0], also=TWICE[1:]),
+    )
+    way = short_way(read, written_twice)
+    assert [way.event(twice(text, text)) for text in "ab"] == [twice("a", "a"), twice("b", "b")]
+    assert short_way(read, writes()).event(twice("c", "c")) == written("c")
+    assert SAID == ["a", "b", "c"]
+    for other in (twice("a", "b"), twice("a", None), twice("a", "a", note=1), twice("", "")):
+        assert way.event(other) is None
+    assert SAID == ["a", "b", "c"]
+    assert like == twice("first", "first")

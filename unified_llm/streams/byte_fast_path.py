@@ -46,7 +46,7 @@ def reader_of(frame: bytes, more: ReadMore) -> Read | None:
     >>> read(b'data: {"n":23,"delta":" you","end":true}')
     """
     values = _values(frame, more.key, more.differing)
-    if not values:
+    if not values or more.shape.also:
         return None
     before, behind, parse = frame[: values[0].start], frame[values[-1].end :], orjson.loads
     around = len(before) + len(behind)
@@ -96,7 +96,7 @@ def writer_of(frame: bytes, more: WriteMore) -> Write | None:
     b'data: {"n":2,"delta":" \\\\"you\\\\""}\\n\\n'
     """
     values = _values(frame, more.key, (more.number,) if more.number else ())
-    if not values:
+    if not values or more.shape.also:
         return None
     before, behind = frame[: values[0].start], frame[values[-1].end :]
     between = frame[values[0].end : values[-1].start]

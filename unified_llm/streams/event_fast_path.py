@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property, lru_cache
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 __all__ = ["NOTHING_MORE", "ReadMore", "ShortWay", "WriteMore", "short_way"]
@@ -32,6 +31,7 @@ class _Reading(NamedTuple):
     beside: tuple[str, ...]
     very: str
     counted: bool
+    also: tuple[Path, ...] = ()
 
 
 class _Writing(NamedTuple):
@@ -42,6 +42,7 @@ class _Writing(NamedTuple):
     number: str
     told: bool
     beside: tuple[str, ...]
+    also: tuple[Path, ...] = ()
 
 
 class WriteMore:
@@ -50,6 +51,7 @@ class WriteMore:
     Every object on the way to the text is new in each event, and every list on it has one element; all else is shared.
     `said` notes each text. Where events are numbered, `number` is the key of the number in the data and `next_number`
     gives it. `beside` are the keys of the data whose values are those of the source's event, in its own protocol.
+    `also` are further places of the same text.
     """
 
     def __init__(
@@ -60,13 +62,14 @@ class WriteMore:
         number: str = "",
         next_number: Callable[[], int] | None = None,
         beside: tuple[str, ...] = (),
+        also: tuple[Path, ...] = (),
     ) -> None:
         self.said = said
         self.number = number
         self.next_number = next_number
         self.key: str = str(path[-1]) if path else ""
-        objects = _objects(event, path)
-        self.shape: _Writing = _Writing(path, len(objects), number, said is not None, beside)
+        objects = _objects(event, (path, *also)).values()
+        self.shape: _Writing = _Writing(path, len(objects), number, said is not None, beside, also)
         self.values: tuple[Any, ...] = (said, next_number, *[each.copy for each in objects])
 
     @cached_property
@@ -83,6 +86,7 @@ class ReadMore:
     such a value that is an object, `inside` are the keys that do. The value of `very` has to be the very one, where
     equal ones (0, 0.0 and False) are distinguished. `said` notes each text. `counts` is shown each such event, or the
     last of some, and notes what counts of it; it gives False, and has noted nothing, for one that is none of them.
+    `also` are further places of the very text: events in which one of them has another are not like the last.
     """
 
     def __init__(
@@ -94,15 +98,17 @@ class ReadMore:
         very: str = "",
         counts: Callable[[Event], bool] | None = None,
         inside: tuple[str, ...] = (),
+        also: tuple[Path, ...] = (),
     ) -> None:
         self.said = said
         self.beside = beside
         self.counts = counts
         self.key: str = str(path[-1])
         self.differing: tuple[str, ...] = inside or beside
-        self.shape: _Reading = _Reading(path, beside, very, counts is not None)
-        objects = _objects(event, path)
-        self.values: tuple[Any, ...] = (objects[0], objects[1], objects[-1], objects[1].get(very), said, counts)
+        self.shape: _Reading = _Reading(path, beside, very, counts is not None, also)
+        objects = _objects(event, (path, *also))
+        data, holes = objects[path[:1]], [objects[each[:-1]] for each in (path, *also)]
+        self.values: tuple[Any, ...] = (objects[()], data, holes[0], data.get(very), said, counts, *holes[1:])
 
     @cached_property
     def text(self) -> Callable[[Event], str | None]:
@@ -138,19 +144,19 @@ def short_way(reads: ReadMore, writes: WriteMore, *, as_it_came: bool = False) -
     return ShortWay(_compiled(reads.shape, shape), (*reads.values, *writes.values))
 
 
-def _objects(event: Event, path: Path) -> list[Event]:
-    """The objects on the way to a text, copied: from the event to the one that has it."""
-    here: Any = event.copy()
-    objects: list[Event] = [here]
-    for key in path[:-1]:
-        inner = here[key].copy()
-        here[key] = inner
-        if type(inner) is dict:
-            objects.append(inner)
-        elif len(inner) != 1:
-            raise ValueError(f"{key!r} has {len(inner)} elements, and the text is to be in its only one")
-        here = inner
-    return objects
+def _objects(event: Event, paths: tuple[Path, ...]) -> dict[Path, Event]:
+    """The objects on the ways to a text, copied, each by its own path: first the event, then its data."""
+    copies: dict[Path, Any] = {(): event.copy()}
+    for path in paths:
+        for depth in range(1, len(path)):
+            if path[:depth] not in copies:
+                around = copies[path[: depth - 1]]
+                inner = copies[path[:depth]] = around[path[depth - 1]] = around[path[depth - 1]].copy()
+                if type(inner) is not dict and len(inner) != 1:
+                    raise ValueError(
+                        f"{path[depth - 1]!r} has {len(inner)} elements, and the text is to be in its only one"
+                    )
+    return {place: each for place, each in copies.items() if type(each) is dict}
 
 
 # Deltas that send nothing yet, because what they are pieces of goes out whole.
@@ -160,7 +166,7 @@ NOTHING_MORE = WriteMore({}, _NOWHERE)
 # ---- the source of it ---------------------------------------------------------------------------------------------
 
 
-# The names of `ReadMore.values`, and of the first of `WriteMore.values`: the others are `new0` and so on.
+# The names of the first of `ReadMore.values` and of `WriteMore.values`: the others are `also0`, `new0` and so on.
 _READ = ("like", "data", "hole", "very", "said", "counts")
 _WRITTEN = ("told", "number")
 
@@ -179,7 +185,10 @@ class _Lines(NamedTuple):
 def _compiled(reading: _Reading | None, writing: _Writing | None) -> _Lines:
     """Without a template for reading the lines start from a text, and without one for writing they end with one."""
     given = "event" if reading is not None else "text"
-    names, lines = list(_READ if reading else ()), _read_lines(reading) if reading else []
+    names, lines = list[str](), list[str]()
+    if reading is not None:
+        names += [*_READ, *(f"also{number}" for number in range(len(reading.also)))]
+        lines += _read_lines(reading)
     if writing is not None:
         names += [*_WRITTEN, *(f"new{depth}" for depth in range(writing.depth))]
         lines += _write_lines(writing)
@@ -205,6 +214,7 @@ def _read_lines(reading: _Reading) -> list[str]:
     lines = ["try:"]
     lines += [f"    {inner} = {place}[{key!r}]" for place, key, inner in zip(places, path, places[1:])]
     lines += [f"    text = hole[{path[-1]!r}] = {places[-1]}[{path[-1]!r}]"]
+    lines += [f"    also{number}[{path[-1]!r}] = text" for number, path in enumerate(reading.also)]
     lines += [f"    data[{key!r}] = in1[{key!r}]" for key in reading.beside]
     lines += ["except (KeyError, TypeError, IndexError):", f"    {_ELSEWHERE}"]
     very = f" or in1[{reading.very!r}] is not very" if reading.very else ""
@@ -220,11 +230,18 @@ def _write_lines(writing: _Writing) -> list[str]:
     if writing.path in (_NOWHERE, _AS_IT_CAME):
         return lines
     lines += ["out0 = new0()"]
-    depth = 0
-    for key, inner in pairwise(writing.path):
-        if type(key) is str:
-            place, depth = f"out{depth}[{key!r}]", depth + 1
-            lines += [f"out{depth} = new{depth}()", f"{place} = {f'[out{depth}]' if inner == 0 else f'out{depth}'}"]
+    names: dict[Path, str] = {(): "out0"}
+    for path in (writing.path, *writing.also):
+        for depth in range(1, len(path)):
+            place, key = path[:depth], path[depth - 1]
+            if type(path[depth]) is str and place not in names:
+                made = names[place] = f"out{len(names)}"
+                lines += [f"{made} = new{len(names) - 1}()"]
+                # Of a list the object is the only element.
+                inner, around, key = (
+                    (made, place[:-1], key) if type(key) is str else (f"[{made}]", place[:-2], place[-2])
+                )
+                lines += [f"{names[around]}[{key!r}] = {inner}"]
     lines += [f"out1[{writing.number!r}] = number()"] if writing.number else []
     lines += [f"out1[{key!r}] = in1[{key!r}]" for key in writing.beside]
-    return [*lines, f"out{depth}[{writing.path[-1]!r}] = text"]
+    return [*lines, *(f"{names[path[:-1]]}[{path[-1]!r}] = text" for path in (writing.path, *writing.also))]

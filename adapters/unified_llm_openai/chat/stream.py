@@ -263,10 +263,10 @@ class ChatReader:
             rest["choices"] = [*odd, *[{}] * (len(choices) - len(odd))]
         if not events:
             return [self._whole(event, rest)]
-        plain = len(events) == 1 and len(slots) == 1 and len(slots[0]) == 3
+        plain = len(events) == 1 and len(slots) > 0 and all(len(slot) == 3 for slot in slots)
         if plain and len(choices) == 1 and not rest and not _beside(event):
             choice = self.choices[events[0].get("choice", 0)]
-            self.plain = learn(data, choices[0], events[0], slots[0][2], choice, self.r.protocol)
+            self.plain = learn(data, choices[0], events[0], [slot[2] for slot in slots], choice, self.r.protocol)
         self._framed(events, event, slots)
         self._keep(events[0], rest)
         if self.plain is not None and self.r.frames:

@@ -5,6 +5,7 @@ The rules are those of the official SDK's own accumulator, less its traps: a rep
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 __all__ = ["ONCE", "Fragments", "Growing", "details_of"]
@@ -78,6 +79,26 @@ class Growing:
             else:
                 self._fragments.grow(self.entries, place, entry)
         return self.entries
+
+    def more(self, fragment: Any, key: str) -> Callable[[str], None] | None:
+        """What adds only a text, under `key`, to the entry that this fragment was added to, if more of it is no more.
+
+        None where a fragment like it, with another text, would add something else.
+        """
+        if type(fragment) is not dict or not self._is_named(fragment):
+            return None
+        place = self._places.get(self._name(fragment))
+        entry = self.entries[place] if place is not None else None
+        if type(entry) is not dict or entry is fragment or type(entry.get(key)) is not str:
+            return None
+        if any(name != key and name not in ONCE and value is not None for name, value in fragment.items()):
+            return None
+        whole = entry  # (it was copied when it grew)
+
+        def add(text: str) -> None:
+            whole[key] += text
+
+        return add
 
     def _append(self, entry: Any) -> None:
         if type(entry) is dict:

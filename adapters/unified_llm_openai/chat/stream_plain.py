@@ -8,9 +8,12 @@ template.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from unified_llm.streams.event_fast_path import ReadMore
+
+from .tables import PADDING
 
 if TYPE_CHECKING:
     from .stream_choice import ChoiceReader
@@ -19,44 +22,64 @@ __all__ = ["Plain", "beside", "learn"]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
+Path = list[Any]
+Said = Callable[[str], None]
 
+_DETAILS = "reasoning_details"
 _TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
 # The fields that a delta may repeat without adding up.
 _REPEATED = frozenset(("role", *_TEXTS))
 
 
-def learn(data: Node, wire: Node, event: Event, path: list[Any], choice: ChoiceReader, protocol: str) -> Plain | None:
-    """The shape of a chunk of one choice and one delta, if it is worth remembering; `path` is where its text stands."""
-    delta = wire["delta"]
-    if len(path) == 4 and path[3] in _TEXTS and "logprobs" not in event:
-        if all(key in _REPEATED or value is None for key, value in delta.items()):
-            return Plain(data, path[3], event, choice.open_fragments, protocol)
-    elif path[3:6] == ["tool_calls", 0, "function"] and len(delta["tool_calls"]) == 1:
+def learn(data: Node, wire: Node, event: Event, paths: list[Path], choice: ChoiceReader, protocol: str) -> Plain | None:
+    """The shape of a chunk of one choice and one delta, if it is worth remembering; `paths` are those of its text."""
+    delta, path = wire["delta"], paths[0]
+    if all(each[3] == _DETAILS or (len(each) == 4 and each[3] in _TEXTS) for each in paths) and "logprobs" not in event:
+        said: Said | None = choice.open_fragments.append
+        if delta.get(_DETAILS) is not None:
+            said = _details_said(delta[_DETAILS], paths[-1], choice)
+        if said and all(key in _REPEATED or key == _DETAILS or value is None for key, value in delta.items()):
+            return Plain(data, paths, event, said, protocol)
+    elif len(paths) == 1 and path[3:6] == ["tool_calls", 0, "function"] and len(delta["tool_calls"]) == 1:
         fragment = delta["tool_calls"][0]
         if len(fragment["function"]) == 1 and not fragment.keys() - {"index", "type", "function"}:
             if all(key == "tool_calls" or (key in _REPEATED and not value) for key, value in delta.items()):
-                return Plain(data, "arguments", event, choice.calls.last_fragments, protocol)
+                return Plain(data, paths, event, choice.calls.last_fragments.append, protocol)
     return None
+
+
+def _details_said(details: Any, path: Path, choice: ChoiceReader) -> Said | None:
+    """What notes a text that the only one of some details has as well, at `path`; None for more than a text."""
+    if len(path) != 6 or path[3] != _DETAILS or len(details) != 1 or choice.open is None:
+        return None
+    add, append = choice.open.details.more(details[0], path[5]), choice.open_fragments.append
+    if add is None:
+        return None
+
+    def said(text: str) -> None:
+        append(text)
+        add(text)
+
+    return said
 
 
 def beside(data: Node) -> tuple[str, ...]:
     """The keys of a chunk that differ beside its text."""
-    return ("obfuscation",) if "obfuscation" in data else ()
+    return tuple(key for key in PADDING if key in data)
 
 
 class Plain:
     """A delta of text, or of a call's arguments."""
 
-    def __init__(self, data: Node, key: str, event: Event, fragments: list[str], protocol: str) -> None:
+    def __init__(self, data: Node, paths: list[Path], event: Event, said: Said, protocol: str) -> None:
         self.event = {name: value for name, value in event.items() if name not in ("delta", "extra")}
-        self.padded = "obfuscation" in data
+        self.padding = beside(data)
         self.protocol = protocol
         self.extra: Node = {}
         self.frame: Node = {}
         # How more of it is read, and whether it is tried on what comes.
-        place = ("tool_calls", 0, "function", key) if key == "arguments" else (key,)
-        path = ("data", "choices", 0, "delta", *place)
-        self.more = ReadMore({"event": None, "data": data}, path, fragments.append, beside(data))
+        path, *also = [("data", *path) for path in paths]
+        self.more = ReadMore({"event": None, "data": data}, path, said, self.padding, also=(*also,))
         self.asked = False
 
     def same(self, event: Event) -> Event | None:
@@ -66,9 +89,10 @@ class Plain:
             return None
         if not self.extra:
             return {**self.event, "delta": text}
-        if not self.padded:
+        if not self.padding:
             return {**self.event, "delta": text, "extra": self.extra}
-        frame = {"count": 1, "like": self.frame, "obfuscation": event["data"]["obfuscation"]}
+        padding = {key: event["data"][key] for key in self.padding}
+        frame = {"count": 1, "like": self.frame, "padding": padding}
         return {**self.event, "delta": text, "extra": {self.protocol: {"frame": frame}}}
 
     def share(self, event: Event) -> None:

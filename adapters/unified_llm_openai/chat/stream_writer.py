@@ -88,7 +88,7 @@ class ChatWriter:
                 if plain is not None and (frame is plain[0] or frame.get("like") is plain[0]):
                     made = plain[1].event(event["delta"])
                     if frame is not plain[0]:
-                        made["data"]["obfuscation"] = frame["obfuscation"]
+                        made["data"].update(frame["padding"])
                     return [made]
                 self._plain = None
                 return self._framed(event, frame)
@@ -122,7 +122,7 @@ class ChatWriter:
         if "data" in frame:
             return self._whole(frame)
         if "like" in frame:
-            frame = {**frame["like"], "chunk": {**frame["like"]["chunk"], "obfuscation": frame["obfuscation"]}}
+            frame = {**frame["like"], "chunk": {**frame["like"]["chunk"], **frame["padding"]}}
         self.group = [event]
         self.frame = frame
         return self._rebuilt() if frame["count"] == 1 else []
@@ -170,19 +170,17 @@ class ChatWriter:
         if not self.usage_wanted:
             data.pop("usage", None)
         slots = frame["slots"]
-        if frame["count"] == 1 and len(slots) == 1 and slots[0][1] == ["delta"] and "event" not in frame:
-            if len(slots[0]) == 3:
-                self._remember(data, group[0], slots[0][2])
+        if frame["count"] == 1 and slots and "event" not in frame:
+            if all(len(slot) == 3 and slot[1] == ["delta"] for slot in slots):
+                self._remember(data, group[0], [slot[2] for slot in slots])
         return [{"event": frame.get("event"), "data": data, **frame.get("beside", {})}]
 
-    def _remember(self, data: Node, event: Event, path: list[Any]) -> None:
+    def _remember(self, data: Node, event: Event, paths: list[list[Any]]) -> None:
         """How to write the next chunk of this shape: everything but its text is known."""
         frame = event["extra"][self.w.protocol]["frame"]
-        if len(data["choices"]) != 1:
-            return
-        called = path[3:6] == ["tool_calls", 0, "function"] and len(data["choices"][0]["delta"]["tool_calls"]) == 1
-        if called or len(path) == 4:
-            write = WriteMore({"event": None, "data": data}, ("data", *path), beside=beside(data))
+        if len(data["choices"]) == 1 and all(_is_only(data["choices"][0]["delta"], path[3:]) for path in paths):
+            path, *also = [("data", *path) for path in paths]
+            write = WriteMore({"event": None, "data": data}, path, beside=beside(data), also=(*also,))
             self._plain = (frame.get("like", frame), write)
 
     # ---- chunks of our own ---------------------------------------------------------------------------------------
@@ -344,3 +342,8 @@ class ChatWriter:
 _USAGE_CHUNK = frozenset(
     "id object created model choices usage service_tier system_fingerprint obfuscation provider".split()
 )
+
+
+def _is_only(delta: Node, path: list[Any]) -> bool:
+    """Whether a text stands in a delta itself, or in the only call or detail of it."""
+    return len(path) == 1 or (path[1] == 0 and len(delta[path[0]]) == 1)
