@@ -44,12 +44,17 @@ def padded(text: str) -> Node:
     return chunk({"content": text}, p="abcdefgh"[: len(text)])
 
 
+def channeled(text: str, channel: str = "analysis") -> Node:
+    return chunk({"reasoning": text, "channel": channel})
+
+
 BROKEN = [detailed("a"), detailed("b"), detailed("c"), detailed("d", format="other"), detailed("e"), detailed("f")]
 BROKEN += [detailed("g", index=1), detailed("h", index=1), detailed("i", signature="s"), detailed("j"), detailed("k")]
 SHAPES: dict[str, list[Node]] = {
     "details": [detailed(word) for word in WORDS],
     "details alone": [alone(word) for word in WORDS],
     "two fields": [twofold(word) for word in WORDS],
+    "an unknown text": [channeled(word) for word in WORDS],
     "padding": [padded(word) for word in WORDS],
     "other details now and then": BROKEN,
 }

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from unified_llm.streams.event_fast_path import ReadMore
 
+from .stream_open import UNDERSTOOD
 from .tables import PADDING
 
 if TYPE_CHECKING:
@@ -35,12 +36,9 @@ def learn(data: Node, wire: Node, event: Event, paths: list[Path], choice: Choic
     """The shape of a chunk of one choice and one delta, if it is worth remembering; `paths` are those of its text."""
     delta, path = wire["delta"], paths[0]
     if all(each[3] == _DETAILS or (len(each) == 4 and each[3] in _TEXTS) for each in paths) and "logprobs" not in event:
-        said: Said | None = choice.open_fragments.append
-        if delta.get(_DETAILS) is not None:
-            said = _details_said(delta[_DETAILS], paths[-1], choice)
-        if said and all(key in _REPEATED or key == _DETAILS or value is None for key, value in delta.items()):
-            return Plain(data, paths, event, said, protocol)
-    elif len(paths) == 1 and path[3:6] == ["tool_calls", 0, "function"] and len(delta["tool_calls"]) == 1:
+        said = _said(delta, paths[-1], choice)
+        return Plain(data, paths, event, said, protocol) if said is not None else None
+    if len(paths) == 1 and path[3:6] == ["tool_calls", 0, "function"] and len(delta["tool_calls"]) == 1:
         fragment = delta["tool_calls"][0]
         if len(fragment["function"]) == 1 and not fragment.keys() - {"index", "type", "function"}:
             if all(key == "tool_calls" or (key in _REPEATED and not value) for key, value in delta.items()):
@@ -48,19 +46,37 @@ def learn(data: Node, wire: Node, event: Event, paths: list[Path], choice: Choic
     return None
 
 
-def _details_said(details: Any, path: Path, choice: ChoiceReader) -> Said | None:
-    """What notes a text that the only one of some details has as well, at `path`; None for more than a text."""
-    if len(path) != 6 or path[3] != _DETAILS or len(details) != 1 or choice.open is None:
-        return None
-    add, append = choice.open.details.more(details[0], path[5]), choice.open_fragments.append
-    if add is None:
-        return None
+def _said(delta: Node, path: Path, choice: ChoiceReader) -> Said | None:
+    """What notes the text of a delta, and all that adds up beside it; None where that is more than texts.
+
+    `path` is where the only one of its details has the text as well.
+    """
+    append, others = choice.open_fragments.append, list[Said]()
+    for key, value in delta.items():
+        if key == _DETAILS and value is not None:
+            alone = len(path) == 6 and path[3] == _DETAILS and len(value) == 1 and choice.open is not None
+            add = choice.open.details.more(value[0], path[5]) if alone and choice.open is not None else None
+            if add is None:
+                return None
+            others.append(add)
+        elif key not in _REPEATED and value is not None:
+            if key in UNDERSTOOD or type(value) is not str:
+                return None
+            others.append(_adds(choice, key, value))
+    if not others:
+        return append
 
     def said(text: str) -> None:
         append(text)
-        add(text)
+        for each in others:
+            each(text)
 
     return said
+
+
+def _adds(choice: ChoiceReader, key: str, value: str) -> Said:
+    """What adds an unknown text of a delta to what came of it before."""
+    return lambda text: choice.fragments.enter(choice.message, key, value)
 
 
 def beside(data: Node) -> tuple[str, ...]:
