@@ -48,6 +48,11 @@ def channeled(text: str, channel: str = "analysis") -> Node:
     return chunk({"reasoning": text, "channel": channel})
 
 
+def identified(text: str) -> Node:
+    event = chunk({"content": text})
+    return {**event, "data": {**event["data"], "id": f"c-{text}"}}
+
+
 BROKEN = [detailed("a"), detailed("b"), detailed("c"), detailed("d", format="other"), detailed("e"), detailed("f")]
 BROKEN += [detailed("g", index=1), detailed("h", index=1), detailed("i", signature="s"), detailed("j"), detailed("k")]
 SHAPES: dict[str, list[Node]] = {
@@ -55,6 +60,7 @@ SHAPES: dict[str, list[Node]] = {
     "details alone": [alone(word) for word in WORDS],
     "two fields": [twofold(word) for word in WORDS],
     "an unknown text": [channeled(word) for word in WORDS],
+    "an id for each chunk": [identified(word) for word in WORDS],
     "padding": [padded(word) for word in WORDS],
     "other details now and then": BROKEN,
 }

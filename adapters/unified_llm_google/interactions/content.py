@@ -39,15 +39,20 @@ def offsets(text: str) -> list[int]:
     return list(accumulate((len(char.encode("utf-8", "surrogatepass")) for char in text), initial=0))
 
 
+# So many places of a text are counted out one by one.
+_FEW = 4
+
+
 class Span:
     """The text that annotations point into. Bytes and characters are the same thing where the text is plain ASCII."""
 
-    __slots__ = ("_bytes", "_chars", "text")
+    __slots__ = ("_asked", "_bytes", "_chars", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._bytes: list[int] | None = None
         self._chars: dict[int, int] = {}
+        self._asked = 0  # of a text that is read for one annotation, as in a stream, no table is made
 
     def _known(self) -> list[int]:
         if self._bytes is None:
@@ -66,7 +71,12 @@ class Span:
         """The byte offset of a character; None outside the text."""
         if not 0 <= index <= len(self.text):
             return None
-        return index if self.text.isascii() else self._known()[index]
+        if self.text.isascii():
+            return index
+        if self._bytes is None and self._asked < _FEW:
+            self._asked += 1
+            return len(self.text[:index].encode("utf-8", "surrogatepass"))
+        return self._known()[index]
 
 
 _CITATIONS = {

@@ -266,7 +266,9 @@ class ChatReader:
         plain = len(events) == 1 and len(slots) > 0 and all(len(slot) == 3 for slot in slots)
         if plain and len(choices) == 1 and not rest and not _beside(event):
             choice = self.choices[events[0].get("choice", 0)]
-            self.plain = learn(data, choices[0], events[0], [slot[2] for slot in slots], choice, self.r.protocol)
+            # What differed from the first chunk was reported, and is of no more interest.
+            varies = [key for key in data if key in PADDING or (key in self.told and key not in self.own)]
+            self.plain = learn(data, events[0], [slot[2] for slot in slots], choice, self.r.protocol, varies)
         self._framed(events, event, slots)
         self._keep(events[0], rest)
         if self.plain is not None and self.r.frames:

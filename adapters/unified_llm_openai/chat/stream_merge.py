@@ -81,7 +81,7 @@ class Growing:
         return self.entries
 
     def more(self, fragment: Any, key: str) -> Callable[[str], None] | None:
-        """What adds only a text, under `key`, to the entry that this fragment was added to, if more of it is no more.
+        """What adds only a text, under `key`, to the entry that this fragment was added to.
 
         None where a fragment like it, with another text, would add something else.
         """

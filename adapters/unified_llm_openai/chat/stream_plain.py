@@ -2,8 +2,8 @@
 
 The last chunk is kept as a template. The varying piece of a new one is put into it, and one comparison of dicts,
 made in C, checks whether anything else differs; if not, only the text of the event is new, and the frame is shared
-with the last one's. Only the padding may differ too. Anything else takes the general path, and becomes the next
-template.
+with the last one's. Only the padding may differ too, and an id that each chunk has for itself. Anything else takes the
+general path, and becomes the next template.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 from unified_llm.streams.event_fast_path import ReadMore
 
 from .stream_open import UNDERSTOOD
-from .tables import PADDING
 
 if TYPE_CHECKING:
     from .stream_choice import ChoiceReader
 
-__all__ = ["Plain", "beside", "learn"]
+__all__ = ["Plain", "learn"]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
@@ -32,17 +31,22 @@ _TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
 _REPEATED = frozenset(("role", *_TEXTS))
 
 
-def learn(data: Node, wire: Node, event: Event, paths: list[Path], choice: ChoiceReader, protocol: str) -> Plain | None:
-    """The shape of a chunk of one choice and one delta, if it is worth remembering; `paths` are those of its text."""
-    delta, path = wire["delta"], paths[0]
+def learn(
+    data: Node, event: Event, paths: list[Path], choice: ChoiceReader, protocol: str, varies: list[str]
+) -> Plain | None:
+    """The shape of a chunk of one choice and one delta, if it is worth remembering.
+
+    `paths` are those of its text, and `varies` the keys of a chunk that differ beside it and mean nothing more.
+    """
+    delta, path = data["choices"][0]["delta"], paths[0]
     if all(each[3] == _DETAILS or (len(each) == 4 and each[3] in _TEXTS) for each in paths) and "logprobs" not in event:
         said = _said(delta, paths[-1], choice)
-        return Plain(data, paths, event, said, protocol) if said is not None else None
+        return Plain(data, paths, event, said, protocol, varies) if said is not None else None
     if len(paths) == 1 and path[3:6] == ["tool_calls", 0, "function"] and len(delta["tool_calls"]) == 1:
         fragment = delta["tool_calls"][0]
         if len(fragment["function"]) == 1 and not fragment.keys() - {"index", "type", "function"}:
             if all(key == "tool_calls" or (key in _REPEATED and not value) for key, value in delta.items()):
-                return Plain(data, paths, event, choice.calls.last_fragments.append, protocol)
+                return Plain(data, paths, event, choice.calls.last_fragments.append, protocol, varies)
     return None
 
 
@@ -79,23 +83,20 @@ def _adds(choice: ChoiceReader, key: str, value: str) -> Said:
     return lambda text: choice.fragments.enter(choice.message, key, value)
 
 
-def beside(data: Node) -> tuple[str, ...]:
-    """The keys of a chunk that differ beside its text."""
-    return tuple(key for key in PADDING if key in data)
-
-
 class Plain:
     """A delta of text, or of a call's arguments."""
 
-    def __init__(self, data: Node, paths: list[Path], event: Event, said: Said, protocol: str) -> None:
+    def __init__(
+        self, data: Node, paths: list[Path], event: Event, said: Said, protocol: str, varies: list[str]
+    ) -> None:
         self.event = {name: value for name, value in event.items() if name not in ("delta", "extra")}
-        self.padding = beside(data)
+        self.varies = varies
         self.protocol = protocol
         self.extra: Node = {}
         self.frame: Node = {}
         # How more of it is read, and whether it is tried on what comes.
         path, *also = [("data", *path) for path in paths]
-        self.more = ReadMore({"event": None, "data": data}, path, said, self.padding, also=(*also,))
+        self.more = ReadMore({"event": None, "data": data}, path, said, (*varies,), also=(*also,))
         self.asked = False
 
     def same(self, event: Event) -> Event | None:
@@ -105,13 +106,14 @@ class Plain:
             return None
         if not self.extra:
             return {**self.event, "delta": text}
-        if not self.padding:
+        if not self.varies:
             return {**self.event, "delta": text, "extra": self.extra}
-        padding = {key: event["data"][key] for key in self.padding}
-        frame = {"count": 1, "like": self.frame, "padding": padding}
+        frame = {"count": 1, "like": self.frame, "own": {key: event["data"][key] for key in self.varies}}
         return {**self.event, "delta": text, "extra": {self.protocol: {"frame": frame}}}
 
     def share(self, event: Event) -> None:
         """The frame of the template is that of all chunks like it."""
         self.extra = event["extra"]
         self.frame = self.extra[self.protocol]["frame"]
+        if self.varies:
+            self.frame["varies"] = self.varies

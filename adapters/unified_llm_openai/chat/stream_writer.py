@@ -27,7 +27,6 @@ from .finish import finish_word
 from .response import consume_status, is_born_here, whole
 from .stream_answer import HOT, ChoiceWriter, More
 from .stream_open import copied
-from .stream_plain import beside
 from .tables import CHUNK, COMPLETION, RESPONSE
 from .usage import is_told, write_usage
 
@@ -88,7 +87,7 @@ class ChatWriter:
                 if plain is not None and (frame is plain[0] or frame.get("like") is plain[0]):
                     made = plain[1].event(event["delta"])
                     if frame is not plain[0]:
-                        made["data"].update(frame["padding"])
+                        made["data"].update(frame["own"])
                     return [made]
                 self._plain = None
                 return self._framed(event, frame)
@@ -122,7 +121,7 @@ class ChatWriter:
         if "data" in frame:
             return self._whole(frame)
         if "like" in frame:
-            frame = {**frame["like"], "chunk": {**frame["like"]["chunk"], **frame["padding"]}}
+            frame = {**frame["like"], "chunk": {**frame["like"]["chunk"], **frame["own"]}}
         self.group = [event]
         self.frame = frame
         return self._rebuilt() if frame["count"] == 1 else []
@@ -180,7 +179,7 @@ class ChatWriter:
         frame = event["extra"][self.w.protocol]["frame"]
         if len(data["choices"]) == 1 and all(_is_only(data["choices"][0]["delta"], path[3:]) for path in paths):
             path, *also = [("data", *path) for path in paths]
-            write = WriteMore({"event": None, "data": data}, path, beside=beside(data), also=(*also,))
+            write = WriteMore({"event": None, "data": data}, path, beside=(*frame.get("varies", ()),), also=(*also,))
             self._plain = (frame.get("like", frame), write)
 
     # ---- chunks of our own ---------------------------------------------------------------------------------------
