@@ -243,7 +243,11 @@ def open_anchored(text: str, reader: Reader) -> tuple[Any, Node] | None:
     if type(content) is not dict or content.get("version") != VERSION or type(content.get("node")) is not dict:
         return None
     node: Node | None = content["node"] if secret is not None else untrusted(content["node"])
-    return None if node is None else (content.get("anchor"), node)
+    if node is None:
+        return None
+    # The document has opaque data from now on, as if it had come naked: a surface without a field for it carries it on.
+    reader.signed = True
+    return content.get("anchor"), node
 
 
 class Anchored:
