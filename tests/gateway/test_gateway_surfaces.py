@@ -141,3 +141,16 @@ def test_mutants_over_http(part: int) -> None:
         found = [failure_of(seeds(), 20_261, number, "gateway") for number in range(part, COUNT, SLICES)]
     failures = [str(failure) for failure in found if failure is not None]
     assert not failures, "\n\n".join(failures[:3])
+
+
+# ---- headers of a stream --------------------------------------------------------------------------------------------
+
+
+# An interaction that is not stored has no id.
+@pytest.mark.parametrize("protocol", [each for each in PROTOCOLS if each != "google-interactions"])
+def test_the_id_of_a_stream_is_a_header_of_converse(house: House, protocol: str) -> None:
+    """As in Bedrock: no event has a field for it, so the headers are sent with the first event."""
+    asked = {"messages": [{"role": "user", "content": [{"text": "Zero."}]}]}
+    reply = house.ask(house.gateway(), "POST", f"/model/{protocol}/converse-stream", json=asked)
+    assert reply.status_code == 200 and b"messageStart" in reply.content and b"metadata" in reply.content
+    assert reply.headers["x-amzn-requestid"]

@@ -195,6 +195,8 @@ class Streams(NamedTuple):
     proof: Proof = MappingProxyType({})
     # The canonical fields of an answer that its writer sends before the end: after an error the others are lost.
     opening: frozenset[str] = frozenset(("id", "model"))
+    # Whether its writer makes HTTP headers of the first event: a server then sends no header before that event.
+    headers: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

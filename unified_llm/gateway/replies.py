@@ -173,9 +173,15 @@ async def send_stream(
     send: Send, wire: AsyncWire, reply: Reply, cors: Mapping[str, str], finish: Finish | None = None
 ) -> None:
     """A converted stream: one write an event, because some clients need that."""
-    await _start(send, reply.status, {**reply.headers, **cors})
-    binary = reply.stream is not None and reply.stream.binary
+    surface = reply.stream
+    assert surface is not None
+    binary = surface.binary
     async with aclosing(events_of(wire, reply, finish)) as events:
+        first = await anext(events, None) if surface.has_headers else None
+        await _start(send, reply.status, {**reply.headers, **surface.headers, **cors})
+        if first is not None:
+            first = reframed(first) if binary else first
+            await send({"type": "http.response.body", "body": first, "more_body": True})
         async for event in events:
             event = reframed(event) if binary else event
             await send({"type": "http.response.body", "body": event, "more_body": True})

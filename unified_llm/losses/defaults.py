@@ -17,6 +17,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..foundation.generated_ids import is_made
+from ..foundation.json_paths import pointer
 from . import Loss, Losses
 from .report import reasoned
 
@@ -231,6 +232,10 @@ class _Weigher:
             return None
         if self.here.exchange is not None and (self._is_echo(keys) or self._is_filled(spot)):
             return None
+        if not known and value and type(value) is dict:
+            # An object is known from elsewhere if all that it holds is.
+            ways = [_spot(scale, path + pointer((key,))).known for key in value]
+            known = ways[0] if all(ways) else ""
         how = UNASKED if told == _DONE_ANYWAY else known
         return Loss(loss.path, loss.capability, "approximated", how) if how else loss
 

@@ -49,6 +49,11 @@ class ConvertedStream:
         """What did not come through as it was, so far."""
         return self._pipe.losses.report()
 
+    @property
+    def http(self) -> dict[str, Any]:
+        """What of the response belongs in its HTTP headers, as in `Converted.http`: complete after the first event."""
+        return self._pipe.writing.http
+
     def __iter__(self) -> Iterator[Event]:
         return self._events
 
@@ -84,6 +89,10 @@ class AsyncConvertedStream:
     @property
     def losses(self) -> Losses:
         return self._pipe.losses.report()
+
+    @property
+    def http(self) -> dict[str, Any]:
+        return self._pipe.writing.http
 
     def __aiter__(self) -> AsyncIterator[Event]:
         return self._events

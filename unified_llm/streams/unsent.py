@@ -140,9 +140,13 @@ def replayed(pipe: Any, events: list[Event]) -> Iterator[tuple[list[Any], list[L
     """What a pipe of its own makes of frames after which nothing comes; an error it ends in is the last of it."""
     try:
         told = 0
+        headers = None  # of the HTTP response, where the first event makes some: they are sent as well
         for step in (*(partial(pipe.feed, event) for event in events), pipe.close):
             frames, losses = step(), pipe.losses.since(told)
             told += len(losses)
+            if pipe.goal.streams.headers and headers != (made := pipe.writing.http.get("headers")):
+                headers = dict(made)
+                frames = [*frames, {"event": None, "data": headers}]
             yield frames, losses
     except UnifiedLLMError as error:
         yield [type(error)], []

@@ -34,7 +34,7 @@ adapter = Adapter(
         ConverseWriter,
         Framing(named=True, content_type="application/vnd.amazon.eventstream", binary=True),
         proof={"role": str, "contentBlockIndex": int, "stopReason": str, "usage": dict},
-        opening=frozenset(),
+        headers=True,
     ),
     mappings=(parts, answers, blocks, citations, tools),
     settings={"request": REQUEST, "response": RESPONSE},

@@ -17,12 +17,14 @@ from .values import FINISH, is_own, move, read_usage, write_usage
 
 __all__ = [
     "answered",
+    "head_fates",
     "read_count",
     "read_end",
     "read_response",
     "usage_of",
     "write_count",
     "write_end",
+    "write_head",
     "write_response",
 ]
 
@@ -93,6 +95,7 @@ def write_response(c: Node, w: Writer) -> Any:
     if own and w.form(c, "own") == "bare":
         del message["role"]
     wire: Node = {"output": {"message": message}}
+    write_head(c, w)
     wire.update(write_end(c, output, w))
     return wire
 
@@ -145,25 +148,34 @@ def write_end(c: Node, output: list[Node], w: Writer, stop: Node | None = None) 
             wire["serviceTier"] = {"type": c.pop("service_tier")}
     for choice in c.pop("choices", None) or ():
         w.drop(choice, "amazon-converse returns one response")
-    _consume_head(c, w)
+    c.update(head_fates(c, w))
     if not own:
         _consume_status(c)
     return wire
 
 
-def _consume_head(c: Node, w: Writer) -> None:
-    """Id and model have no field: the one is a header of the response, the other is in the path of the request."""
+def write_head(c: Node, w: Writer) -> None:
+    """Make headers of the id of a response, and of a model that is not the one of the request: they have no field."""
     headers: Node = {}
     alias = w.exchange.alias if w.exchange is not None else None
-    if type(c.get("model")) is str:
-        if alias and c["model"] != alias:
-            headers["x-resolved-model"] = c["model"]
-        c["model"] = Fated("approximated", "represented by the path of the request")
+    if alias and type(c.get("model")) is str and c["model"] != alias:
+        headers["x-resolved-model"] = c["model"]
     if type(c.get("id")) is str:
         headers[_ID] = c["id"]
-        c["id"] = Fated("approximated", "the HTTP response is identified by a header")
     if headers:
         w.http.setdefault("headers", {}).update(headers)
+
+
+def head_fates(c: Node, w: Writer) -> dict[str, Fated]:
+    """What became of id and model: the headers of a stream are those of its opening, whatever comes later."""
+    found = {}
+    if type(c.get("id")) is str:
+        sent = (w.http.get("headers") or {}).get(_ID) == c["id"]
+        late = Fated("lost", "the headers of the HTTP response were sent before")
+        found["id"] = Fated("approximated", "the HTTP response is identified by a header") if sent else late
+    if type(c.get("model")) is str:
+        found["model"] = Fated("approximated", "represented by the path of the request")
+    return found
 
 
 def _consume_status(c: Node) -> None:
@@ -228,6 +240,8 @@ def _write_failure(c: Node, w: Writer) -> Any:
     doc = w.doc
     wire = w.root(write_error, {"error": error})
     w.doc = doc
+    write_head(c, w)
+    c.update(head_fates(c, w))
     if not c.get("output"):
         c.pop("output", None)
     if c.get("object") == "response":

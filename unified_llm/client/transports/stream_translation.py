@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ...engine.shared.error_headers import header_safe
 from ...foundation.errors import APIError, ProtocolError
 from ...foundation.secret import Secret
 from ...losses import Levels, Losses
@@ -52,6 +53,8 @@ class SurfaceStream:
         self._stream.pipe.aloud = True
         # Whether its client requires binary frames; the code that sends the events makes them.
         self.binary: bool = self._stream.pipe.goal.streams.framing.binary
+        # Whether HTTP headers are made of the first event.
+        self.has_headers: bool = self._stream.pipe.goal.streams.headers
         self._stream.clean = opened.upstream.hide
         self._told = told
         self._opened = opened
@@ -122,6 +125,11 @@ class SurfaceStream:
     def losses(self) -> Losses:
         """What of the response so far did not get to the client as it was."""
         return self._stream.pipe.losses.report()
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The HTTP headers that were made of the first event."""
+        return header_safe(self._stream.pipe.writing.http.get("headers") or {})
 
     @property
     def events(self) -> int:

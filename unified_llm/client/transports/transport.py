@@ -246,18 +246,21 @@ def _kind(library: str) -> Any:
         headers = {"date": formatdate(usegmt=True), **reply.headers}
         if body is None:
             return lib.Response(reply.status, headers=headers, content=reply.content, request=request)
-        return lib.Response(reply.status, headers=headers, stream=body, request=request)
+        return lib.Response(reply.status, headers={**headers, **body.surface.headers}, stream=body, request=request)
 
     class SyncBody(_Body, lib.SyncByteStream):  # type: ignore[misc, name-defined]
         def __iter__(self) -> Iterator[bytes]:
             return self
 
-        def __next__(self) -> bytes:
+        def fill(self) -> None:
             while self.waits:
                 try:
                     self.take(next(self.stream, None))
                 except APIError as error:
                     self.fail(error)
+
+        def __next__(self) -> bytes:
+            self.fill()
             if not self.ready:
                 raise StopIteration
             return self.ready.popleft()
@@ -270,12 +273,15 @@ def _kind(library: str) -> Any:
         def __aiter__(self) -> AsyncIterator[bytes]:
             return self
 
-        async def __anext__(self) -> bytes:
+        async def fill(self) -> None:
             while self.waits:
                 try:
                     self.take(await anext(self.stream, None))
                 except APIError as error:
                     self.fail(error)
+
+        async def __anext__(self) -> bytes:
+            await self.fill()
             if not self.ready:
                 raise StopAsyncIteration
             return self.ready.popleft()
@@ -305,6 +311,8 @@ def _kind(library: str) -> Any:
                 raise failure
             opened, surface = reply.opened, reply.stream
             stream = None if surface is None else SyncBody(surface, self.wire.stream(opened, deadline))
+            if stream is not None and stream.surface.has_headers:
+                stream.fill()
             return answered(reply, request, stream)
 
         async def handle_async_request(self, request: Any) -> Any:
@@ -319,6 +327,8 @@ def _kind(library: str) -> Any:
                 raise failure
             opened, surface = reply.opened, reply.stream
             stream = None if surface is None else AsyncBody(surface, self.async_wire.stream(opened, deadline))
+            if stream is not None and stream.surface.has_headers:
+                await stream.fill()
             return answered(reply, request, stream)
 
         def close(self) -> None:

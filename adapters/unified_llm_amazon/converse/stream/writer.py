@@ -19,7 +19,7 @@ from unified_llm.streams.folds import FRAME, TERMINAL
 from ..calls import blocks, sealed, thoughts
 from ..errors import EXCEPTION, write_error
 from ..parts import answers, citations
-from ..response import answered, write_end
+from ..response import answered, head_fates, write_end, write_head
 from ..turns import write_blocks
 from ..values import ERRORS
 from .pieces import ARGUMENTS, CITED, EXCEPTIONS, STOPS, TEXT_PARTS, TEXTS, THOUGHTS, UNHEARD, pieces
@@ -49,6 +49,7 @@ class ConverseWriter:
         self.part: Any = None
         self.ended: set[Any] = set()  # the parts whose block has ended
         self.output: list[Node] = []
+        self.opened: Node = {}
 
     def feed(self, event: Event) -> list[Event]:
         own = (event.get("extra") or {}).get(self.w.protocol) or {}
@@ -62,6 +63,8 @@ class ConverseWriter:
         if kind == "response.created" and "name" in self.frame:
             self.own = self.w.context["own"] = True
         self.padding = event.get("obfuscation") if self.own else None
+        if kind == "response.created":
+            self._open(event["response"])
         if self.own:
             return self._own(kind, event)
         return self._foreign(kind, event)
@@ -95,11 +98,21 @@ class ConverseWriter:
         index = self.places.pop(place, self.index)
         return self._emit("contentBlockStop", {"contentBlockIndex": self.frame.get("index", index)})
 
+    def _open(self, response: Node) -> None:
+        """Make headers of what an opening holds beside its frame, and report it: a stream may have no end."""
+        self.opened = response
+        write_head(response, self.w)
+        for key, fated in head_fates(response, self.w).items():
+            self.w.report(response, (key,), *fated, "metadata")
+
     def _end_of(self, response: Node, output: list[Node], stop: Node | None = None) -> Node:
         doc = self.w.doc
 
         def pair(c: Node, w: Writer) -> Node:
             c.pop("output", None)
+            for key in ("id", "model"):
+                if key in c and c[key] == self.opened.get(key):
+                    del c[key]
             if self.own:
                 c.pop("status", None)
             return write_end(c, output, w, stop)
