@@ -232,10 +232,11 @@ class _Weigher:
             return None
         if self.here.exchange is not None and (self._is_echo(keys) or self._is_filled(spot)):
             return None
-        if not known and value and type(value) is dict:
-            # An object is known from elsewhere if all that it holds is.
-            ways = [_spot(scale, path + pointer((key,))).known for key in value]
-            known = ways[0] if all(ways) else ""
+        if type(value) is dict and len(value) == 1 and told == _SOMETHING:
+            # The one value of an object was not sent, so nothing of the object was.
+            below = pointer(value)
+            if how := _spot(scale, path + below).known:
+                return Loss(loss.path + below, loss.capability, "approximated", how)
         how = UNASKED if told == _DONE_ANYWAY else known
         return Loss(loss.path, loss.capability, "approximated", how) if how else loss
 
