@@ -36,7 +36,6 @@ __all__ = [
     "parked",
     "parts_of",
     "pieces",
-    "refuses",
     "regions",
     "shown",
     "strip_leading",
@@ -52,20 +51,6 @@ CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 # What every surface shows, or has a field for.
 _SHOWN = frozenset(("message", "reasoning", "function_call", "custom_tool_call"))
 _TEXTS = frozenset(("output_text", "refusal", "text", "input_text"))
-
-
-def refuses(items: Iterable[Node]) -> bool:
-    """Whether items contain a refusal part; the content of an unknown item may hold any values.
-
-    >>> refuses([{"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}])
-    True
-    """
-    for item in items:
-        content = item.get("content")
-        for part in content if type(content) is list else ():
-            if type(part) is dict and part.get("type") == "refusal":
-                return True
-    return False
 
 
 def regions(items: list[Node], known: frozenset[str] = frozenset()) -> Iterator[tuple[int, int]]:

@@ -10,6 +10,15 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, IllTyped, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.answer_ends import (
+    CALLS,
+    answered_by_tools,
+    consume_status,
+    has_failed,
+    reason_of,
+    settle_call,
+    write_failure,
+)
 
 from .errors import read_error, write_error
 from .turns import read_content, role_of, write_blocks
@@ -30,8 +39,7 @@ __all__ = [
 
 Node = dict[str, Any]
 
-_CALLS = frozenset(("function_call", "custom_tool_call"))
-_RESULTS = frozenset(f"{kind}_output" for kind in _CALLS)
+_RESULTS = frozenset(f"{kind}_output" for kind in CALLS)
 _ID = "x-amzn-requestid"
 _NOT_SAID = "a response contains only items of the assistant"
 
@@ -87,14 +95,17 @@ def usage_of(w: Node, r: Reader) -> Node | None:
 def write_response(c: Node, w: Writer) -> Any:
     """Return the body of a canonical response."""
     own = is_own(w)
-    if c.get("status") in ("failed", "cancelled") or (c.get("error") and not c.get("output")):
-        return _write_failure(c, w)
+    if has_failed(c):
+        wire = write_failure(c, w, write_error)
+        write_head(c, w)
+        c.update(head_fates(c, w))
+        return wire
     output = c.pop("output", None) or []
     content = write_blocks(answered(output, w), w)
     message: Node = {"role": "assistant", "content": content}
     if own and w.form(c, "own") == "bare":
         del message["role"]
-    wire: Node = {"output": {"message": message}}
+    wire = {"output": {"message": message}}
     write_head(c, w)
     wire.update(write_end(c, output, w))
     return wire
@@ -105,9 +116,9 @@ def answered(output: list[Node], w: Writer) -> list[Node]:
     if is_own(w):
         return output
     out: list[Node] = []
-    results = {item.get("call_id") for item in output if item.get("type") in _RESULTS} - {None}
+    results = answered_by_tools(output)
     for item in output:
-        if item.get("type") in _CALLS and item.get("call_id") in results and item.get("executor") != "provider":
+        if item.get("type") in CALLS and item.get("call_id") in results and item.get("executor") != "provider":
             w.piece(_settled, item)
         elif role_of(item, w) == "assistant":
             out.append(item)
@@ -119,13 +130,7 @@ def answered(output: list[Node], w: Writer) -> list[Node]:
 
 
 def _settled(c: Node, w: Writer) -> Node:
-    """Represent a call and its result inside a response by the stop reason: no client has to answer it."""
-    for key in c:
-        if key not in ("extra", "turn", "call_id"):
-            c[key] = Fated("lost", _NOT_SAID)
-    c["type"] = Fated("lost", _NOT_SAID)
-    if c.get("call_id") is not None:
-        c["call_id"] = Fated("approximated", "represented by stopReason")
+    settle_call(c, "stopReason", _NOT_SAID)
     return {}
 
 
@@ -150,7 +155,7 @@ def write_end(c: Node, output: list[Node], w: Writer, stop: Node | None = None) 
         w.drop(choice, "amazon-converse returns one response")
     c.update(head_fates(c, w))
     if not own:
-        _consume_status(c)
+        consume_status(c, "stopReason", "amazon-converse has one kind of response")
     return wire
 
 
@@ -178,39 +183,16 @@ def head_fates(c: Node, w: Writer) -> dict[str, Fated]:
     return found
 
 
-def _consume_status(c: Node) -> None:
-    """Report what the stop reason represents already."""
-    if c.get("object") == "response":
-        c["object"] = Fated("approximated", "amazon-converse has one kind of response")
-    if c.get("status") in ("completed", "incomplete", "in_progress", "requires_action", "idle"):
-        c["status"] = Fated("approximated", "represented by stopReason")
-    if c.get("incomplete_details"):
-        c["incomplete_details"] = Fated("approximated", "represented by stopReason")
-    if not c.get("error"):
-        c.pop("error", None)
-
-
-_REASONS = {"max_output_tokens": "length", "content_filter": "safety"}
-
-
 def _write_finish(c: Node, wire: Node, output: list[Node], w: Writer) -> None:
     own = is_own(w) or w.form(c, "own") is not None
+    derived = "" if own else reason_of(c, output)
     finish = take(c, "finish") if type(c.get("finish")) is dict else None
     said = finish.get("reason") if finish is not None else None
     if said is None and own:
         return
-    reason = said
-    if said is None:
-        details = c.get("incomplete_details")
-        why = details.get("reason") if type(details) is dict else None
-        reason = _REASONS.get(str(why), "length") if c.get("status") == "incomplete" else "stop"
-        if c.get("status") is None:
-            w.added(wire, "stopReason", "not in the source")
-    if not own and reason in ("stop", "tool_calls"):
-        done = {item.get("call_id") for item in output if item.get("type") in _RESULTS}
-        calls = [item for item in output if item.get("type") in _CALLS and item.get("executor") != "provider"]
-        waits = any(call.get("call_id") not in done for call in calls)
-        reason = "tool_calls" if waits else "refusal" if _refuses(output) else "stop"
+    reason = said if own else derived
+    if said is None and c.get("status") is None:
+        w.added(wire, "stopReason", "not in the source")
     word = FINISH.writes.get(reason, FINISH.writes["other"])
     native = finish.get("native") if finish is not None else None
     if own and type(native) is str and FINISH.reads.get(native, "other") == reason:
@@ -223,30 +205,6 @@ def _write_finish(c: Node, wire: Node, output: list[Node], w: Writer) -> None:
         finish.pop("reason") if exact else finish.update(reason=Fated("approximated", f"sent as {word!r}"))
     if native is not None:
         finish.pop("native") if word == native else finish.update(native=Fated("approximated", f"sent as {word!r}"))
-
-
-def _refuses(output: list[Node]) -> bool:
-    """Whether the model refuses in words, for which this protocol has no block of its own."""
-    contents = [content for item in output if type(content := item.get("content")) is list]
-    return any(type(part) is dict and part.get("type") == "refusal" for content in contents for part in content)
-
-
-def _write_failure(c: Node, w: Writer) -> Any:
-    """A failed response as the body of a failed request."""
-    error = c.pop("error", None)
-    status = c.pop("status") if c.get("status") in ("failed", "cancelled") else None
-    if type(error) is not dict:
-        error = {"type": "server_error", "message": "the response failed" if status != "cancelled" else "cancelled"}
-    doc = w.doc
-    wire = w.root(write_error, {"error": error})
-    w.doc = doc
-    write_head(c, w)
-    c.update(head_fates(c, w))
-    if not c.get("output"):
-        c.pop("output", None)
-    if c.get("object") == "response":
-        c["object"] = Fated("approximated", "sent as an error")
-    return wire
 
 
 # ---- counting -------------------------------------------------------------------------------------------------------

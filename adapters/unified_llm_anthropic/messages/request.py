@@ -10,6 +10,7 @@ https://docs.claude.com/en/api/messages
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import takewhile
 from typing import Any
 
 from unified_llm.engine.pairs.mapping import Fated, lookup
@@ -124,10 +125,7 @@ def _write_system(c: Node, wire: Node, w: Writer) -> Any:
     instructions = c.pop("instructions", None) if "instructions" in c else ...
     leading: list[Node] = []
     if type(items) is list:
-        for item in items:
-            if not _is_leading(item, w):
-                break
-            leading.append(item)
+        leading = list(takewhile(lambda item: _is_leading(item, w), items))
         items = items[len(leading) :]
     if not leading:
         if instructions is not ... and (instructions is not None or own_born(w)):

@@ -15,6 +15,15 @@ from unified_llm.engine import Shape, integer
 from unified_llm.engine.pairs.mapping import Fated, IllTyped, Owned
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.answer_ends import (
+    CALLS,
+    answered_by_tools,
+    consume_status,
+    has_failed,
+    reason_of,
+    settle_call,
+    write_failure,
+)
 from unified_llm.foundation.generated_ids import made_id
 
 from .content import own_born
@@ -120,8 +129,8 @@ def _read_finish(w: Node, node: Node, r: Reader) -> None:
 def write_response(c: Node, w: Writer) -> Any:
     """Write a message; a response that failed without output becomes an error document."""
     own_born(w)
-    if c.get("status") in ("failed", "cancelled") or (c.get("error") and not c.get("output")):
-        return _write_failure(c, w)
+    if has_failed(c):
+        return write_failure(c, w, write_error)
     output = c.pop("output", None) or []
     content = write_blocks(answered(output, w), w)
     if not own_born(w):
@@ -139,14 +148,14 @@ def answered(output: list[Node], w: Writer) -> list[Node]:
     if own_born(w):
         return output
     out: list[Node] = []
-    results = {item.get("call_id") for item in output if item.get("type") in _RESULTS} - {None}
+    results = answered_by_tools(output)
     for item in output:
-        if item.get("type") in _CLIENT_CALLS and item.get("call_id") in results and not item.get("opaque"):
-            w.piece(_settle_call, item)
+        if item.get("type") in CALLS and item.get("call_id") in results and not item.get("opaque"):
+            w.piece(_settled, item)
         elif role_of(item, w) == "assistant":
             out.append(item)
         elif str(item.get("type")).endswith("_output"):
-            w.piece(_settle_call, item)
+            w.piece(_settled, item)
         else:
             w.drop(item, _NOT_SAID)
     return out
@@ -155,14 +164,8 @@ def answered(output: list[Node], w: Writer) -> list[Node]:
 _NOT_SAID = "an answer holds messages of the assistant only"
 
 
-def _settle_call(c: Node, w: Writer) -> Node:
-    """Of a call and its result inside an answer only this is reported, that it does not wait for the client."""
-    for key in c:
-        if key not in ("extra", "turn", "call_id"):
-            c[key] = Fated("lost", _NOT_SAID)
-    c["type"] = Fated("lost", _NOT_SAID)
-    if c.get("call_id") is not None:
-        c["call_id"] = Fated("approximated", "represented by stop_reason")
+def _settled(c: Node, w: Writer) -> Node:
+    settle_call(c, "stop_reason", _NOT_SAID)
     return {}
 
 
@@ -224,7 +227,7 @@ def write_head(c: Node, content: list[Any], output: list[Node], w: Writer) -> No
         else:
             c["service_tier"] = tier
     if not own:
-        _consume_status(c)
+        consume_status(c, "stop_reason", "sent as type 'message'")
         for place, keys in ((wire, NULLABLE), (wire["usage"], NULLABLE_COUNTS)):
             for key in keys:
                 place.setdefault(key, None)
@@ -258,64 +261,14 @@ def _add_missing(head: Node, w: Writer) -> None:
         w.added(head, "model")
 
 
-def _consume_status(c: Node) -> None:
-    """The part that the stop reason represents."""
-    if c.get("object") == "response":
-        c["object"] = Fated("approximated", "sent as type 'message'")
-    if c.get("status") in ("completed", "incomplete", "in_progress", "requires_action", "idle"):
-        c["status"] = Fated("approximated", "represented by stop_reason")
-    if c.get("incomplete_details"):
-        c["incomplete_details"] = Fated("approximated", "represented by stop_reason")
-    if not c.get("error"):
-        c.pop("error", None)
-
-
-_STATUS_REASONS = {"max_output_tokens": "length", "content_filter": "safety"}
-_CLIENT_CALLS = frozenset(("function_call", "custom_tool_call"))
-_RESULTS = frozenset(f"{kind}_output" for kind in _CLIENT_CALLS)
-
-
-def finish_of(c: Node, output: list[Node]) -> Node:
-    """The finish of a response: as given, else from status and output."""
-    said = c.get("finish")
-    reason = said.get("reason") if type(said) is dict else None
-    if reason is None:
-        details = c.get("incomplete_details")
-        why = details.get("reason") if type(details) is dict else None
-        reason = "stop"
-        if c.get("status") == "incomplete":
-            reason = _STATUS_REASONS.get(str(why), "length")
-    if reason in ("stop", "tool_calls"):
-        # A call never looks like a plain stop, nor a plain stop like a call.
-        reason = "tool_calls" if _calls(output) else "refusal" if _refuses(output) else "stop"
-    return {**(said if type(said) is dict else {}), "reason": reason}
-
-
-def _calls(output: list[Node]) -> bool:
-    """Whether calls wait for the client."""
-    done = {item.get("call_id") for item in output if str(item.get("type")).endswith("_output")}
-    for item in output:
-        kind = item.get("type")
-        if kind in _CLIENT_CALLS or (kind == "shell_call" and item.get("executor") != "provider"):
-            if item.get("call_id") not in done:
-                return True
-    return False
-
-
-def _refuses(output: list[Node]) -> bool:
-    """Whether the model refuses in words."""
-    for item in output:
-        content = item.get("content")
-        for part in content if type(content) is list else ():
-            if type(part) is dict and part.get("type") == "refusal":
-                return True
-    return False
+_CLIENT_CALLS = CALLS | {"shell_call"}
 
 
 def write_finish(c: Node, wire: Node, output: list[Node], w: Writer) -> None:
     own = own_born(w) or bool(w.form(c, "own"))
     finish = c.get("finish")
-    said = finish_of(c, output) if not own else finish if type(finish) is dict else None
+    given = finish if type(finish) is dict else None
+    said = given if own else {**(given or {}), "reason": reason_of(c, output, _CLIENT_CALLS)}
     c.pop("finish", None)
     wire["stop_reason"] = None
     wire["stop_sequence"] = None
@@ -339,8 +292,8 @@ def write_finish(c: Node, wire: Node, output: list[Node], w: Writer) -> None:
     left: Node = {}
     if native is not None:
         left["native"] = Fated("approximated", f"sent as {word!r}")
-    given = finish.get("reason") if type(finish) is dict else None
-    if given is not None and FINISH.read(word) != given and not (given == "other" and own):
+    known = given.get("reason") if given is not None else None
+    if known is not None and FINISH.read(word) != known and not (known == "other" and own):
         left["reason"] = Fated("approximated", f"sent as {word!r}")
     if detail is not None:
         if reason == "stop_sequence" and type(detail) is str:
@@ -356,25 +309,6 @@ def write_finish(c: Node, wire: Node, output: list[Node], w: Writer) -> None:
 def finish_keys() -> tuple[str, ...]:
     """The keys of a message with the reason of its end, as a message_delta repeats them."""
     return ("stop_reason", "stop_sequence", "stop_details")
-
-
-def _write_failure(c: Node, w: Writer) -> Any:
-    """A failed response as the error body of a failed request."""
-    error = c.pop("error", None)
-    status = c.pop("status") if c.get("status") in ("failed", "cancelled") else None
-    if type(error) is not dict:
-        error = {"type": "server_error", "message": "the response failed" if status != "cancelled" else "cancelled"}
-    keep = {"error": error}
-    if "extra" in c and PROTOCOL in (c["extra"] or {}):
-        keep["extra"] = c.pop("extra")
-    doc = w.doc
-    wire = w.root(write_error, keep)
-    w.doc = doc
-    if not c.get("output"):
-        c.pop("output", None)
-    if c.get("object") == "response":
-        c["object"] = Fated("approximated", "sent as an error")
-    return wire
 
 
 # ---- counting -------------------------------------------------------------------------------------------------------

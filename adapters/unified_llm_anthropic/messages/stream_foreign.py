@@ -15,7 +15,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.provenance.opaque import is_sealed
-from unified_llm.streams.folds import FRAME, TERMINAL
+from unified_llm.streams.block_writer import THOUGHTS, UNHEARD
 
 from .blocks import blocks
 from .carriers import carrier_of
@@ -35,14 +35,10 @@ ARGUMENTS = {
     "response.function_call_arguments.delta",
     "response.mcp_call_arguments.delta",
 }
-THOUGHTS = {"response.reasoning_text.delta", "response.reasoning_summary_text.delta", "response.reasoning.delta"}
-_UNHEARD = {
-    "response.output_audio.delta",
-    "response.output_audio_transcript.delta",
-    "response.output_image.delta",
-}
-
-
+_COUNTED_LAST = frozenset(
+    ("cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens_details", "server_tool_use")
+)
+_TOLD = frozenset(("id", "type", "role", "model", "content", "usage", "container", *finish_keys()))
 # The fields of the answer in an opening message.
 _KNOWN_FIRST = ("id", "model", "service_tier", "usage")
 
@@ -52,17 +48,12 @@ class ForeignWriter(FrameWriter):
 
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
-        # The item that is open, what waits for it, and what was written of it.
-        self.at: Any = None
-        self.item: Node = {}
-        self.waiting: dict[Any, list[Event]] = {}
+        # What was written of the item that is open.
         self._sent = ""
         self.pieces: list[str] = []
         # The last frame if it was a plain delta (`write_more`).
         self.last: Node | None = None
-        self.part: Any = None
         self.inner = False
-        self.output: list[Node] = []
         self.tier: Any = None
 
     @property
@@ -77,30 +68,6 @@ class ForeignWriter(FrameWriter):
     def sent(self, text: str) -> None:
         self._sent = text
         self.pieces.clear()
-
-    def _foreign(self, kind: str, event: Event) -> list[Event]:
-        if self.failed:
-            return []
-        if kind == "error":
-            return self._error(event)
-        if kind == "response.created":
-            return self._begin(event["response"])
-        if kind in TERMINAL:
-            return self._end(kind, event["response"])
-        if "output_index" not in event or kind == FRAME:
-            return []
-        if event.get("choice"):
-            # It is unknown whether its item will ever be done.
-            self.w.report(event, (), "lost", "anthropic-messages returns one response", "output.choices")
-            return []
-        out = [] if self.begun else self._begin({})
-        at = event["output_index"]
-        if type(at) is not int:
-            return out  # events of unknown types are not checked
-        if self.at is not None and self.at != at:
-            self.waiting.setdefault(at, []).append(event)
-            return out
-        return out + self._inside(kind, event, at)
 
     def _begin(self, response: Node) -> list[Event]:
         if self.begun:
@@ -122,8 +89,7 @@ class ForeignWriter(FrameWriter):
             self.item, self.sent, self.inner = event["item"], "", False
             return self._open_item(event["item"], at)
         if kind == "response.output_item.done":
-            out = self._close_item(event["item"], at, event)
-            self.at = None
+            out = self._close_item(event["item"], at)
             return out + self._next()
         item = self.item
         if item.get("role", "assistant") != "assistant":
@@ -148,7 +114,7 @@ class ForeignWriter(FrameWriter):
             return [*opened, self._delta(place, {"type": "citations_delta", "citation": citation})]
         if kind == "response.content_part.done":
             return self._part_done(event, at)
-        if kind in _UNHEARD:
+        if kind in UNHEARD:
             self.w.report(event, ("delta",), "lost", "anthropic-messages returns text only")
         elif kind == "response.content_part.added" and (event.get("part") or {}).get("id"):
             self.w.report(event, ("part",), "lost", "anthropic-messages returns text only")
@@ -207,18 +173,6 @@ class ForeignWriter(FrameWriter):
             out.append(self._stop_block(place))
             self.inner = False
         return out
-
-    def _close_item(self, item: Node, at: int, event: Event) -> list[Event]:
-        """The end of an item: what was not streamed is sent, what its block demands is added, and it ends."""
-        self.output.append(item)
-        kind = item.get("type")
-        if kind == "message" and item.get("role", "assistant") == "assistant":
-            return self._close_message(item, at)
-        if kind == "reasoning":
-            return self._close_reasoning(item, at)
-        if kind == "function_call":
-            return self._close_call(item, at)
-        return self._whole(item)
 
     def _close_message(self, item: Node, at: int) -> list[Event]:
         out = []
@@ -302,35 +256,12 @@ class ForeignWriter(FrameWriter):
                 out += self._block(block, ("whole", len(self.places), number))
         return out
 
-    def _next(self) -> list[Event]:
-        """What waited for the item that is now whole."""
-        out: list[Event] = []
-        while self.at is None and self.waiting:
-            at = next(iter(self.waiting))
-            for event in self.waiting.pop(at):
-                out += self._inside(event["type"], event, at)
-        return out
-
-    def _end(self, kind: str, response: Node) -> list[Event]:
-        status = response.get("status")
-        if status in ("failed", "cancelled") or (kind == "response.failed" and not response.get("finish")):
-            said = "cancelled" if status == "cancelled" else "the response failed"
-            error = response.get("error") or {"type": "server_error", "message": said}
-            return self._error({"type": "error", "error": error})
-        out = [] if self.begun else self._begin(response)
-        if not self.output:
-            for item in response.get("output") or ():
-                self.output.append(item)
-                out += self._whole(item)
-        whole = {**response, "output": self.output}
-        doc = self.w.doc
-
+    def _finish(self, response: Node) -> list[Event]:
         def pair(c: Node, w: Writer) -> Node:
             c.pop("output", None)
-            return write_head(c, [], whole["output"], w)
+            return write_head(c, [], self.output, w)
 
-        message = self.w.root(pair, response)
-        self.w.doc = doc
+        message = self._document(pair, response)
         counts = message.get("usage") or {}
         usage = {key: count for key, count in counts.items() if count is not None or key in _COUNTED_LAST}
         if self.tier is not None and usage.get("service_tier") == self.tier:
@@ -339,13 +270,6 @@ class ForeignWriter(FrameWriter):
         data = {"type": "message_delta", "delta": delta, "usage": {"output_tokens": 0, **usage}}
         data.update({key: value for key, value in message.items() if key not in _TOLD})
         return [
-            *out,
             {"event": "message_delta", "data": data},
             {"event": "message_stop", "data": {"type": "message_stop"}},
         ]
-
-
-_COUNTED_LAST = frozenset(
-    ("cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens_details", "server_tool_use")
-)
-_TOLD = frozenset(("id", "type", "role", "model", "content", "usage", "container", *finish_keys()))

@@ -9,7 +9,9 @@ from typing import Any
 
 from unified_llm.engine.pairs.mapping import fill
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.answer_ends import error_in
 from unified_llm.foundation.json_codec import dump_text
+from unified_llm.streams.block_writer import BlockWriter
 
 from .errors import write_error
 from .response import write_head
@@ -20,14 +22,11 @@ Event = dict[str, Any]
 Node = dict[str, Any]
 
 
-class FrameWriter:
+class FrameWriter(BlockWriter):
     """What is open on the wire, and the frames that open, fill and close it."""
 
     def __init__(self, writer: Writer) -> None:
-        self.w = writer
-        self.own = False
-        self.begun = False
-        self.failed = False
+        super().__init__(writer)
         self.index = -1
         self.override: Node = {}
         self.rest: Node = {}
@@ -80,27 +79,19 @@ class FrameWriter:
                 c.pop("status", None)
             return write_head(c, content, output, w)
 
-        doc = self.w.doc
-        message: Node = self.w.root(pair, response)
-        self.w.doc = doc
+        message: Node = self._document(pair, response)
         return message
 
     def _error(self, event: Event) -> list[Event]:
         if self.failed:
             return []
         self.failed = True
-        error = event.get("error")
-        if type(error) is not dict:
-            error = {key: event[key] for key in ("code", "message", "param", "status") if event.get(key) is not None}
-            error["type"] = "server_error"
-        node: Node = {"error": error}
+        node: Node = {"error": error_in(event)}
         if "extra" in event:
             kept = {key: value for key, value in event["extra"].items() if key == self.w.protocol}
             node["extra"] = {key: {k: v for k, v in value.items() if k == "form"} for key, value in kept.items()}
-        doc = self.w.doc
         self.w.context["in stream"] = True
-        data = self.w.root(write_error, node)
-        self.w.doc = doc
+        data = self._document(write_error, node)
         if type(data) is not dict:
             data = {"type": "error", "error": {"type": "api_error", "message": str(data)}}
         return [self._emit({**data, "type": "error"})]

@@ -16,7 +16,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, lookup, take, take_all
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.provenance.answer_envelope import refuses
+from unified_llm.engine.shared.answer_ends import refuses
 
 from .errors import read_error, read_error_body, write_error_body, write_failure
 from .request import read_input, write_input

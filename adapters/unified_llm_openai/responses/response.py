@@ -13,7 +13,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.provenance.answer_envelope import refuses
+from unified_llm.engine.shared.answer_ends import refuses
 
 from .complete import complete_items, complete_response
 from .errors import read_error_node, write_response_error

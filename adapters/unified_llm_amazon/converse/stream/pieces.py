@@ -7,15 +7,13 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import ILL_TYPED
 from unified_llm.foundation.json_codec import dump_text
 
-__all__ = ["ARGUMENTS", "CITED", "EXCEPTIONS", "STOPS", "TEXTS", "TEXT_PARTS", "THOUGHTS", "UNHEARD", "pieces"]
+__all__ = ["ARGUMENTS", "CITED", "EXCEPTIONS", "STOPS", "TEXTS", "TEXT_PARTS", "pieces"]
 
 Node = dict[str, Any]
 
 ARGUMENTS = "response.function_call_arguments.delta"
-THOUGHTS = ("response.reasoning_text.delta", "response.reasoning_summary_text.delta", "response.reasoning.delta")
 TEXTS = ("response.output_text.delta", "response.refusal.delta")
 CITED = "response.output_text.annotation.added"
-UNHEARD = ("response.output_audio.delta", "response.output_audio_transcript.delta", "response.output_image.delta")
 # The exceptions that a stream may hold; others are sent as the second.
 EXCEPTIONS = frozenset(
     """internalServerException modelStreamErrorException validationException throttlingException

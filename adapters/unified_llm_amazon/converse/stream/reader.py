@@ -255,17 +255,21 @@ class ConverseReader:
             return [self._kept(data, "contentBlockDelta")]
         return None
 
+    def _open_message(self) -> tuple[Node, list[Event]]:
+        """The message that parts are added to, and the event that opens it where none is open."""
+        if self.message is not None:
+            return self.message, []
+        self.message = {"type": "message", "role": "assistant", "content": []}
+        self.items.append(self.message)
+        item = {**self.message, "status": "in_progress", "content": []}
+        self.count += 1
+        return self.message, [{"type": "response.output_item.added", "output_index": self.count - 1, "item": item}]
+
     def _begin_text(self, index: int) -> list[Event]:
-        out: list[Event] = []
         block = self._open_block(index, "text", {})
-        if self.message is None:
-            self.message = {"type": "message", "role": "assistant", "content": []}
-            self.items.append(self.message)
-            item = {**self.message, "status": "in_progress", "content": []}
-            out.append({"type": "response.output_item.added", "output_index": self.count, "item": item})
-            self.count += 1
-        block.at, block.part = self.count - 1, len(self.message["content"])
-        self.message["content"].append({"type": "output_text", "text": ""})
+        message, out = self._open_message()
+        block.at, block.part = self.count - 1, len(message["content"])
+        message["content"].append({"type": "output_text", "text": ""})
         place = {"output_index": block.at, "content_index": block.part}
         out.append({"type": "response.content_part.added", **place, "part": {"type": "output_text", "text": ""}})
         return [self._made(event) for event in out]
@@ -366,21 +370,15 @@ class ConverseReader:
         return [done, {"type": "response.content_part.done", **place, "part": part}]
 
     def _finish_image(self, block: Block) -> list[Event]:
-        out = []
-        if self.message is None:
-            self.message = {"type": "message", "role": "assistant", "content": []}
-            self.items.append(self.message)
-            item = {**self.message, "status": "in_progress", "content": []}
-            out.append({"type": "response.output_item.added", "output_index": self.count, "item": item})
-            self.count += 1
+        message, out = self._open_message()
         whole = dict(block.wire)
         for each in block.rest:
             whole.update(each)
         wire = {"image": whole}
         self.r.gather(wire, below(block, wire))
         part = self.r.node(answers, wire)
-        place = {"output_index": self.count - 1, "content_index": len(self.message["content"])}
-        self.message["content"].append(part)
+        place = {"output_index": self.count - 1, "content_index": len(message["content"])}
+        message["content"].append(part)
         out.append({"type": "response.content_part.added", **place, "part": part})
         return [*out, {"type": "response.content_part.done", **place, "part": part}]
 

@@ -13,7 +13,9 @@ from typing import Any
 
 from unified_llm.engine.pairs.mapping import fill
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.answer_ends import error_in
 from unified_llm.provenance.opaque import is_sealed
+from unified_llm.streams.block_writer import THOUGHTS, UNHEARD, BlockWriter
 from unified_llm.streams.folds import FRAME, TERMINAL
 
 from ..calls import blocks, sealed, thoughts
@@ -22,7 +24,7 @@ from ..parts import answers, citations
 from ..response import answered, head_fates, write_end, write_head
 from ..turns import write_blocks
 from ..values import ERRORS
-from .pieces import ARGUMENTS, CITED, EXCEPTIONS, STOPS, TEXT_PARTS, TEXTS, THOUGHTS, UNHEARD, pieces
+from .pieces import ARGUMENTS, CITED, EXCEPTIONS, STOPS, TEXT_PARTS, TEXTS, pieces
 
 __all__ = ["ConverseWriter"]
 
@@ -30,25 +32,19 @@ Event = dict[str, Any]
 Node = dict[str, Any]
 
 
-class ConverseWriter:
+class ConverseWriter(BlockWriter):
     """Canonical events to wire events."""
 
     def __init__(self, writer: Writer) -> None:
-        self.w = writer
-        self.own = self.begun = self.failed = False
+        super().__init__(writer)
         self.frame: Node = {}
         self.rest: Node = {}
         self.padding: Any = None
         self.index = -1
-        self.at: Any = None  # the item that is open, and what waits for it
-        self.item: Node = {}
-        self.waiting: dict[Any, list[Event]] = {}
         self.places: dict[Any, int] = {}  # the blocks that are open, by item or by item and part
         self.sent = ""
         self.cited = 0
-        self.part: Any = None
         self.ended: set[Any] = set()  # the parts whose block has ended
-        self.output: list[Node] = []
         self.opened: Node = {}
 
     def feed(self, event: Event) -> list[Event]:
@@ -106,8 +102,6 @@ class ConverseWriter:
             self.w.report(response, (key,), *fated, "metadata")
 
     def _end_of(self, response: Node, output: list[Node], stop: Node | None = None) -> Node:
-        doc = self.w.doc
-
         def pair(c: Node, w: Writer) -> Node:
             c.pop("output", None)
             for key in ("id", "model"):
@@ -117,22 +111,15 @@ class ConverseWriter:
                 c.pop("status", None)
             return write_end(c, output, w, stop)
 
-        wire: Node = self.w.root(pair, response)
-        self.w.doc = doc
+        wire: Node = self._document(pair, response)
         return wire
 
     def _error(self, event: Event) -> list[Event]:
         if self.failed:
             return []
         self.failed = True
-        error = event.get("error")
-        if type(error) is not dict:
-            error = {key: event[key] for key in ("code", "message", "param", "status") if event.get(key) is not None}
-            error["type"] = "server_error"
-        doc = self.w.doc
         self.w.context["in stream"] = True
-        data = self.w.root(write_error, {"error": error})
-        self.w.doc = doc
+        data = self._document(write_error, {"error": error_in(event)})
         name = self.frame.get("event")
         word = self.w.context["word"]
         if name is None:
@@ -188,28 +175,7 @@ class ConverseWriter:
 
     # ---- events of others ------------------------------------------------------------------------------------
 
-    def _foreign(self, kind: str, event: Event) -> list[Event]:
-        if self.failed:
-            return []
-        if kind == "error":
-            return self._error(event)
-        if kind == "response.created":
-            return self._begin()
-        if kind in TERMINAL:
-            return self._end(kind, event["response"])
-        if "output_index" not in event:
-            return []
-        if event.get("choice"):
-            self.w.report(event, (), "lost", "amazon-converse returns one response", "output.choices")
-            return []
-        out = self._begin()
-        at = event["output_index"]
-        if self.at is not None and self.at != at:
-            self.waiting.setdefault(at, []).append(event)
-            return out
-        return out + self._inside(kind, event, at)
-
-    def _begin(self) -> list[Event]:
+    def _begin(self, response: Node) -> list[Event]:
         if self.begun:
             return []
         self.begun = True
@@ -221,9 +187,7 @@ class ConverseWriter:
             self.at, self.item, self.sent, self.cited, self.part = at, event["item"], "", 0, None
             return self._open_call(event["item"], at) if event["item"].get("type") == "function_call" else []
         if kind == "response.output_item.done":
-            out = self._close_item(event["item"], at)
-            self.at = None
-            return out + self._next()
+            return self._close_item(event["item"], at) + self._next()
         item, place = self.item, (at, event.get("content_index", 0))
         if item.get("role", "assistant") != "assistant":
             return []
@@ -304,17 +268,6 @@ class ConverseWriter:
 
     # ---- the end of an item ----------------------------------------------------------------------------------
 
-    def _close_item(self, item: Node, at: int) -> list[Event]:
-        self.output.append(item)
-        kind = item.get("type")
-        if kind == "message" and item.get("role", "assistant") == "assistant":
-            return self._close_message(item, at)
-        if kind == "reasoning":
-            return self._close_reasoning(item, at)
-        if kind == "function_call":
-            return self._close_call(item, at)
-        return self._whole(item)
-
     def _close_message(self, item: Node, at: int) -> list[Event]:
         out: list[Event] = []
         content = item.get("content")
@@ -386,26 +339,8 @@ class ConverseWriter:
                 out.append(self._stop(place))
         return out
 
-    def _next(self) -> list[Event]:
-        out: list[Event] = []
-        while self.at is None and self.waiting:
-            at = next(iter(self.waiting))
-            for event in self.waiting.pop(at):
-                out += self._inside(event["type"], event, at)
-        return out
-
-    def _end(self, kind: str, response: Node) -> list[Event]:
-        status = response.get("status")
-        if status in ("failed", "cancelled") or (kind == "response.failed" and not response.get("finish")):
-            said = "cancelled" if status == "cancelled" else "the response failed"
-            error = response.get("error") or {"type": "server_error", "message": said}
-            return self._error({"type": "error", "error": error})
-        out = self._begin()
-        if not self.output:
-            for item in response.get("output") or ():
-                self.output.append(item)
-                out += self._whole(item)
+    def _finish(self, response: Node) -> list[Event]:
         stop: Node = {}
         message = self._end_of(response, self.output, stop)
         stop.update({key: message.pop(key) for key in STOPS if key in message})
-        return [*out, self._emit("messageStop", stop), self._emit("metadata", message)]
+        return [self._emit("messageStop", stop), self._emit("metadata", message)]

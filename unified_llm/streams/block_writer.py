@@ -1,0 +1,140 @@
+"""Writing events of other protocols to a wire of numbered blocks that never overlap: Messages, Converse.
+
+The blocks of one item are written at a time. Events of a later item wait until the earlier one is whole, and what of an
+item was not streamed is written when it is done.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..engine.shared.answer_ends import failure_in
+from .folds import FRAME, TERMINAL
+
+if TYPE_CHECKING:
+    from ..engine.pairs.mapping import WritePair
+    from ..engine.pairs.writing import Writer
+
+__all__ = ["THOUGHTS", "UNHEARD", "BlockWriter"]
+
+Event = dict[str, Any]
+Node = dict[str, Any]
+
+THOUGHTS = frozenset(
+    ("response.reasoning_text.delta", "response.reasoning_summary_text.delta", "response.reasoning.delta")
+)
+"""The events with more of a reasoning text."""
+UNHEARD = frozenset(
+    ("response.output_audio.delta", "response.output_audio_transcript.delta", "response.output_image.delta")
+)
+"""The events with more of a medium, which no wire of blocks streams."""
+
+
+class BlockWriter:
+    """Gives each event to the methods of a protocol's own writer, in the order in which the wire takes them.
+
+    A protocol adds `_begin` (the frames that open the message), `_inside` (those of an event of the open item),
+    `_error`, `_finish` (those of the end), and for an item that is done `_close_message`, `_close_reasoning`,
+    `_close_call` and `_whole` (any other one).
+    """
+
+    def __init__(self, writer: Writer) -> None:
+        self.w = writer
+        self.own = self.begun = self.failed = False
+        # The item that is open, and what waits for it; the types of text in it that were written last.
+        self.at: Any = None
+        self.item: Node = {}
+        self.waiting: dict[Any, list[Event]] = {}
+        self.part: Any = None
+        self.output: list[Node] = []
+
+    def _foreign(self, kind: str, event: Event) -> list[Event]:
+        """The frames of an event that was no frame of this protocol."""
+        if self.failed:
+            return []
+        if kind == "error":
+            return self._error(event)
+        if kind == "response.created":
+            return self._begin(event["response"])
+        if kind in TERMINAL:
+            return self._end(kind, event["response"])
+        if "output_index" not in event or kind == FRAME:
+            return []
+        if event.get("choice"):
+            # It is unknown whether its item will ever be done.
+            self.w.report(event, (), "lost", f"{self.w.protocol} returns one response", "output.choices")
+            return []
+        out = [] if self.begun else self._begin({})
+        at = event["output_index"]
+        if type(at) is not int:
+            return out  # events of unknown types are not checked
+        if self.at is not None and self.at != at:
+            self.waiting.setdefault(at, []).append(event)
+            return out
+        return out + self._inside(kind, event, at)
+
+    def _next(self) -> list[Event]:
+        """What waited for the item that is now whole."""
+        self.at = None
+        out: list[Event] = []
+        while self.at is None and self.waiting:
+            at = next(iter(self.waiting))
+            for event in self.waiting.pop(at):
+                out += self._inside(event["type"], event, at)
+        return out
+
+    def _close_item(self, item: Node, at: int) -> list[Event]:
+        """The end of an item: what was not streamed is sent, what its block demands is added, and it ends."""
+        self.output.append(item)
+        kind = item.get("type")
+        if kind == "message" and item.get("role", "assistant") == "assistant":
+            return self._close_message(item, at)
+        if kind == "reasoning":
+            return self._close_reasoning(item, at)
+        if kind == "function_call":
+            return self._close_call(item, at)
+        return self._whole(item)
+
+    def _end(self, kind: str, response: Node) -> list[Event]:
+        error = failure_in(kind, response)
+        if error is not None:
+            return self._error({"type": "error", "error": error})
+        out = [] if self.begun else self._begin(response)
+        if not self.output:
+            for item in response.get("output") or ():
+                self.output.append(item)
+                out += self._whole(item)
+        return out + self._finish(response)
+
+    def _document(self, pair: WritePair, node: Node) -> Any:
+        """What a pair writes of a document beside the one at hand."""
+        doc = self.w.doc
+        wire = self.w.root(pair, node)
+        self.w.doc = doc
+        return wire
+
+    # ---- a protocol's own -----------------------------------------------------------------------------------------
+
+    def _begin(self, response: Node) -> list[Event]:
+        raise NotImplementedError
+
+    def _inside(self, kind: str, event: Event, at: int) -> list[Event]:
+        raise NotImplementedError
+
+    def _error(self, event: Event) -> list[Event]:
+        raise NotImplementedError
+
+    def _finish(self, response: Node) -> list[Event]:
+        raise NotImplementedError
+
+    def _close_message(self, item: Node, at: int) -> list[Event]:
+        raise NotImplementedError
+
+    def _close_reasoning(self, item: Node, at: int) -> list[Event]:
+        raise NotImplementedError
+
+    def _close_call(self, item: Node, at: int) -> list[Event]:
+        raise NotImplementedError
+
+    def _whole(self, item: Node) -> list[Event]:
+        raise NotImplementedError
