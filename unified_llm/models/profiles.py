@@ -1,7 +1,8 @@
 """Model profiles: one bundled data file (`profiles.json`, its sources and dates inside) and one lookup.
 
-A model is found by its id, by an alias, or by its id with one of the dated endings that its family declares; a path
-before the name (`models/`, `publishers/.../models/`, a router's `vendor/`) is not part of it. Nothing is inferred from
+A model is found by its id, by an alias, or by its id with one of the dated endings that its family declares, also with
+the prefix under which a cloud serves the family (`served_as`) and that of a region; a path before the name (`models/`,
+`publishers/.../models/`, a router's `vendor/`) is not part of it. Nothing is inferred from
 how a name begins. The file is read at the first lookup, and every answer is remembered.
 """
 
@@ -39,6 +40,8 @@ class ReasoningProfile:
     usual: the effort it uses without a word, "" where that is not known.
     display: what is shown of thoughts without a word, "" where that is not known.
     budgets: effort as a budget.
+    effort_field: the field of its own in which it takes effort; "" where that is the protocol's.
+    unlimited: the effort beside which it takes no limit of tokens and no sampling; "" for none.
 
     >>> from unified_llm import models
     >>> models.profile("claude-haiku-4-5", "anthropic-messages").reasoning.budget[0]
@@ -57,17 +60,21 @@ class ReasoningProfile:
     usual: str = ""
     display: str = ""
     budgets: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    effort_field: str = ""
+    unlimited: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelProfile:
     """What is known of a model. One that is not in the data has `id` "" and no facts but its protocol's own.
 
-    refuses: canonical settings it answers with an error; `free_when_off`: not so while thinking is off.
+    refuses: canonical settings it answers with an error ("tool_choice": any choice but "auto"); `free_when_off`: not
+        so while thinking is off.
     output_tokens: the most it may answer, thoughts included.
     developer_role: it supports developer messages. system_turns: it takes system messages inside the conversation.
     prefill: it continues a last message of the assistant.
     signed_calls: it refuses unsigned calls of the current turn.
+    media: what it takes beside text ("image", "audio", "video", "document"); None where that is not known.
     result_media: it takes media in the results of calls.
     alone: what it takes only in requests that declare no functions: "json" (JSON output), "hosted" (hosted tools).
     reasoning: its reasoning settings on the requested protocol.
@@ -87,6 +94,7 @@ class ModelProfile:
     prefill: bool | None = None
     signed_calls: bool = False
     alone: frozenset[str] = frozenset()
+    media: frozenset[str] | None = None
     result_media: bool = True
     reasoning: ReasoningProfile = ReasoningProfile()
 
@@ -129,7 +137,10 @@ def profile(model: Any, protocol: str | None = None, provider: str | None = None
     known = {key: facts[key] for key in _PLAIN if key in facts}
     refuses = frozenset(facts.get("refuses", ()))
     alone = frozenset(facts.get("alone", ()))
-    return ModelProfile(id=id_, provider=family["provider"], refuses=refuses, alone=alone, reasoning=reasoning, **known)
+    media = frozenset(facts["media"]) if "media" in facts else None
+    return ModelProfile(
+        id=id_, provider=family["provider"], refuses=refuses, alone=alone, media=media, reasoning=reasoning, **known
+    )
 
 
 _PLAIN = ("free_when_off", "output_tokens", "developer_role", "system_turns", "prefill", "signed_calls", "result_media")
@@ -154,12 +165,15 @@ def levels() -> tuple[tuple[str, int | None], ...]:
 
 @cache
 def _names() -> dict[str, list[tuple[str, Facts]]]:
-    """Every id and alias, with the families that have it."""
+    """Every id and alias, and these as clouds serve them, with the families that have it."""
     names: dict[str, list[tuple[str, Facts]]] = {}
+    regions = ["", *_data()["regions"]]
     for family in _data()["families"]:
         for id_, facts in family["models"].items():
             for name in (id_, *facts.get("aliases", ())):
-                names.setdefault(name.lower(), []).append((id_, family))
+                served = [region + prefix for prefix in family.get("served_as", ()) for region in regions]
+                for prefix in ("", *served):
+                    names.setdefault(prefix + name.lower(), []).append((id_, family))
     return names
 
 

@@ -18,6 +18,7 @@ from unified_llm.foundation.json_codec import dump_text, load_text
 from unified_llm.provenance.opaque import anchor_of, is_envelope, opaque_piece, restore, seal, split_opaque
 
 from .parts import parts, written
+from .passes import taken
 from .values import PROTOCOL, is_own, move
 
 __all__ = ["blocks", "sealed", "thoughts"]
@@ -27,7 +28,6 @@ Node = dict[str, Any]
 blocks = Mapping(f"{PROTOCOL} blocks", tag="")
 RAW = "_raw"
 _SERVER = "server_tool_use"
-_SOUNDS = frozenset(("input_audio", "output_audio"))
 _REFUSED = "the envelope is refused: damaged, moved, or not ours"
 
 # ---- calls and results ----------------------------------------------------------------------------------------------
@@ -129,10 +129,7 @@ def _write_result(c: Node, w: Writer) -> Node:
     output = c.pop("output", None)
     wire: Node = {"toolUseId": c.pop("call_id", None) or ""}
     if type(output) is list:
-        heard = [part for part in output if part.get("type") not in _SOUNDS or is_own(w)]
-        for part in output if len(heard) < len(output) else ():
-            w.drop(part, "a tool result holds no audio") if part.get("type") in _SOUNDS else None
-        wire["content"] = w.nodes(parts, heard)
+        wire["content"] = w.nodes(parts, taken(output, w, result=True))
     else:
         wire["content"] = [{"text": output}] if type(output) is str and (output or is_own(w)) else []
     if type(c.get("is_error")) is bool:

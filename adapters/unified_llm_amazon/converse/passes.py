@@ -17,13 +17,13 @@ from unified_llm.engine.pairs.mapping import Fated, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.json_codec import dump_text, load_text
-from unified_llm.models.effort import budget_of, clamp, nearest
-from unified_llm.models.profiles import ModelProfile, profile
+from unified_llm.models.effort import budget_of, clamp, effort_of, nearest
+from unified_llm.models.profiles import ModelProfile, ReasoningProfile, profile
 from unified_llm.passes.repair import Rules
 
 from .values import PROTOCOL, is_own
 
-__all__ = ["RULES", "read_reasoning", "settle_sampling", "write_reasoning"]
+__all__ = ["RULES", "model_of", "read_reasoning", "settle_settings", "taken", "write_reasoning"]
 
 Node = dict[str, Any]
 
@@ -48,6 +48,14 @@ _SPELLINGS: Mapping[str, Callable[[Any], str]] = {
     "indented": lambda value: json.dumps(value, ensure_ascii=False, indent=2),
 }
 _THINKING = "additionalModelRequestFields"
+# Where models of Amazon's own take effort, in that field: the data name it for each (`effort_field`).
+# https://docs.aws.amazon.com/nova/latest/nova2-userguide/extended-thinking.html
+_CONFIG, _EFFORT = "reasoningConfig", "maxReasoningEffort"
+_MEDIA = {
+    f"{side}_{kind}": "document" if kind == "file" else kind
+    for side in ("input", "output")
+    for kind in ("image", "audio", "video", "file")
+}
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -63,6 +71,15 @@ def read_reasoning(w: Node, node: Node, r: Reader) -> None:
         if type(output.get("textFormat")) is dict:
             _read_format(output, node, r)
     more = w.get(_THINKING)
+    config = more.get(_CONFIG) if type(more) is dict else None
+    one = "effort" not in (node.get("reasoning") or ())
+    if one and type(config) is dict and config.get("type") == "enabled" and type(config.get(_EFFORT)) is str:
+        own = take(take(w, _THINKING), _CONFIG)
+        node.setdefault("reasoning", {}).update(control=own.pop("type"), effort=own.pop(_EFFORT))
+        for name, key in (("control", "type"), ("effort", _EFFORT)):
+            r.place(node, ("reasoning", name), (_THINKING, _CONFIG, key))
+        r.form(node, "config", True)
+        return
     thinking = more.get("thinking") if type(more) is dict else None
     if type(thinking) is dict and type(thinking.get("type")) is str:
         own = take(take(w, _THINKING), "thinking")
@@ -113,11 +130,33 @@ def model_of(w: Writer) -> ModelProfile:
     return profile(w.model or w.doc.get("model"), PROTOCOL)
 
 
-def settle_sampling(c: Node, w: Writer) -> None:
-    """Leave out what the model refuses; a temperature is at most 1 here."""
+def taken(parts: list[Any], w: Writer, result: bool = False) -> list[Any]:
+    """The parts that the model takes, of a message or of the `result` of a call; the others are reported."""
+    if is_own(w) or w.facing != "provider":
+        return parts
+    model, out = model_of(w), []
+    for part in parts:
+        kind = _MEDIA.get(str(part.get("type")))
+        if kind is not None and model.media is not None and kind not in model.media:
+            w.drop(part, f"the model takes no {kind}")
+        elif kind == "image" and result and not model.result_media:
+            w.drop(part, "the model takes no images in results")
+        elif kind == "audio" and result:
+            w.drop(part, "a tool result holds no audio")
+        else:
+            out.append(part)
+    return out
+
+
+def settle_settings(c: Node, w: Writer) -> None:
+    """Leave out what the model refuses, and more output than it makes; a temperature is at most 1 here."""
     if is_own(w):
         return
     model = model_of(w)
+    most, limit = model.output_tokens, c.get("max_output_tokens")
+    if most is not None and type(limit) is int and limit > most:
+        w.report(w.doc, ("max_output_tokens",), "approximated", f"{most} is the most of this model")
+        c["max_output_tokens"] = most
     for key in ("temperature", "top_p"):
         if model.refused(key, c.get(key), True):
             c[key] = Fated("lost", "the model refuses it")
@@ -134,7 +173,7 @@ def write_reasoning(c: Node, wire: Node, w: Writer) -> None:
     if type(c.get("reasoning")) is dict:
         own = take(c, "reasoning")
         if is_own(w):
-            _write_own(own, output, wire)
+            _write_own(own, output, wire, bool(w.form(c, "config")))
         else:
             _write_effort(own, output, c, wire, w)
     if output:
@@ -162,7 +201,11 @@ def _write_format(c: Node, output: Node, w: Writer) -> None:
     output["textFormat"] = {"type": "json_schema", "structure": {"jsonSchema": schema}}
 
 
-def _write_own(own: Node, output: Node, wire: Node) -> None:
+def _write_own(own: Node, output: Node, wire: Node, config: bool) -> None:
+    if config:
+        keys = (("type", "control"), (_EFFORT, "effort"))
+        wire[_THINKING] = {_CONFIG: {key: own.pop(name) for key, name in keys if name in own}}
+        return
     if "effort" in own:
         output["effort"] = own.pop("effort")
     if "control" in own:
@@ -191,6 +234,9 @@ def _write_effort(own: Node, output: Node, c: Node, wire: Node, w: Writer) -> No
             if own.get(key) is not None:
                 own[key] = Fated("approximated", "thinking is off")
         return
+    if facts.effort_field:
+        _write_config(own, wire, w, facts)
+        return
     if type(effort) is str:
         word = nearest(effort, facts.efforts) if facts.efforts else None
         if word is not None:
@@ -206,6 +252,27 @@ def _write_effort(own: Node, output: Node, c: Node, wire: Node, w: Writer) -> No
             own["control"] = Fated("approximated", "sent as 'adaptive'")
         if type(budget) is int:
             own["budget_tokens"] = Fated("approximated", "the model chooses by itself")
+
+
+def _write_config(own: Node, wire: Node, w: Writer, facts: ReasoningProfile) -> None:
+    """Effort in a field of the model's own, beside which it may take neither a limit nor sampling."""
+    effort, budget, control = own.get("effort"), own.get("budget_tokens"), own.get("control")
+    if type(effort) is not str and type(budget) is not int and control not in ("enabled", "adaptive"):
+        return
+    word = effort_of(budget, facts.efforts) if type(budget) is int and type(effort) is not str else _asked(w)
+    word = nearest(word, facts.efforts)
+    wire[_THINKING] = {facts.effort_field: {"type": "enabled", _EFFORT: word}}
+    if control == "enabled":
+        del own["control"]
+    for key, same in (("effort", effort == word), ("budget_tokens", False), ("control", False)):
+        if own.get(key) is not None:
+            own.pop(key) if same else own.update({key: Fated("approximated", f"sent as effort {word!r}")})
+    inference = wire.get("inferenceConfig") or {}
+    for key, name in (("maxTokens", "max_output_tokens"), ("temperature", "temperature"), ("topP", "top_p")):
+        if word == facts.unlimited and inference.pop(key, None) is not None:
+            w.report(w.doc, (name,), "lost", f"the model refuses it beside effort {word!r}")
+    if not inference:
+        wire.pop("inferenceConfig", None)
 
 
 def _write_budget(own: Node, c: Node, wire: Node, w: Writer, model: ModelProfile) -> None:

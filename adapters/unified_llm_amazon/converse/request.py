@@ -9,6 +9,7 @@ https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_CountTokens.
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import Any
 from urllib.parse import unquote
 
@@ -19,7 +20,7 @@ from unified_llm.foundation.errors import InvalidBody
 from unified_llm.foundation.urls import segment
 
 from .parts import parts, read_point, with_points
-from .passes import read_reasoning, settle_sampling, write_reasoning
+from .passes import read_reasoning, settle_settings, write_reasoning
 from .tools import read_tools, write_tools
 from .turns import read_messages, write_messages
 from .values import REQUEST, is_own, move
@@ -115,7 +116,7 @@ def write_request(c: Node, w: Writer) -> Node:
     wire: Node = {}
     _write_path(c, w, _STREAM if c.get("stream") is True else "converse")
     _write_prompt(c, wire, w)
-    settle_sampling(c, w)
+    settle_settings(c, w)
     config: Node = {}
     for key, (name, _) in _INFERENCE.items():
         if c.get(name) is not None and type(c[name]) is not Fated:
@@ -172,10 +173,7 @@ def _write_prompt(c: Node, wire: Node, w: Writer) -> None:
     items = c.pop("input", None)
     leading: list[Node] = []
     if type(items) is list:
-        for item in items:
-            if not _is_leading(item, w):
-                break
-            leading.append(item)
+        leading = list(takewhile(lambda item: _is_leading(item, w), items))
         items = items[len(leading) :]
     said = c.pop("instructions", None)
     system: list[Any] = []

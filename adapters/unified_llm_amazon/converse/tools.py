@@ -14,6 +14,7 @@ from unified_llm.engine.shared.emulation import as_function
 from unified_llm.passes.schemas import NameRule, SchemaProfile
 
 from .parts import read_point, with_points, written
+from .passes import model_of
 from .values import PROTOCOL, is_own, move
 
 __all__ = ["SCHEMAS", "read_tools", "tools", "write_tools"]
@@ -100,6 +101,7 @@ def read_tools(w: Node, node: Node, r: Reader, at: tuple[Any, ...]) -> None:
 
 
 _CHOICES = {"auto": "auto", "any": "required"}
+_FREE: Node = {"auto": {}}
 _WRITTEN = {"auto": "auto", "required": "any", "validated": "any"}
 
 
@@ -114,8 +116,17 @@ def write_tools(c: Node, wire: Node, w: Writer) -> None:
             w.drop(tool, "tool_choice is none")
         found = None
         c["tool_choice"] = Fated("approximated", "sent without tools")
+    elif not own and "tools" in model_of(w).refuses:
+        for tool in found if type(found) is list else ():
+            w.drop(tool, "the model takes no tools")
+        found = None
+        if choice is not None:
+            c["tool_choice"] = Fated("lost", "the model takes no tools")
     elif choice is not None:
         _write_choice(c, choice, config, w)
+        if not own and "tool_choice" in model_of(w).refuses and config.get("toolChoice") not in (None, _FREE):
+            del config["toolChoice"]
+            c["tool_choice"] = Fated("lost", "the model refuses it")
     if type(found) is list:
         config = {"tools": with_points(tools, found, w), **config}
     if not own and not config.get("tools"):

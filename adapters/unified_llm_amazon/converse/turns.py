@@ -19,6 +19,7 @@ from unified_llm.provenance.opaque import is_sealed
 
 from .calls import blocks
 from .parts import answers, parts, read_point, with_points
+from .passes import taken
 from .values import PROTOCOL, is_own
 
 __all__ = ["read_content", "read_messages", "role_of", "write_blocks", "write_messages"]
@@ -181,7 +182,7 @@ def _write_parts(c: Node, w: Writer) -> list[Any]:
     if type(content) is not list:
         return [{"text": content}] if type(content) is str and (content or is_own(w)) else []
     if role != "assistant":
-        return with_points(parts, content, w)
+        return with_points(parts, taken(content, w), w)
     out: list[Any] = []
     for part in content:
         if part.get("type") in _OF_USERS and w.facing == "provider" and not is_own(w):

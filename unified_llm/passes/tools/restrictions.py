@@ -257,7 +257,9 @@ class _Restricting:
         else:
             detail = "no other tool is declared" + (f", sent as {mode!r}" if mode else ", left to the model")
             for key in [key for key in choice if key in _KNOWN]:
-                self.writer.report(self.request, ("tool_choice", key), "approximated", detail)
+                # That it has to be called is in `type`.
+                fate = "lost" if key == "type" and mode is None else "approximated"
+                self.writer.report(self.request, ("tool_choice", key), fate, detail)
         self.tools = kept
         self.put("tools", kept)
         self.put("tool_choice", mode)

@@ -1,0 +1,112 @@
+"""What models take on Converse, by their profiles: Nova, Llama and Claude."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+from unified_llm.models import profile
+
+CONVERSE = "amazon-converse"
+NOVA, NOVA_2, MICRO = "eu.amazon.nova-pro-v1:0", "global.amazon.nova-2-lite-v1:0", "amazon.nova-micro-v1:0"
+LLAMA, SMALL, SCOUT = (
+    "us.meta.llama3-1-70b-instruct-v1:0",
+    "meta.llama3-2-3b-instruct-v1:0",
+    "us.meta.llama4-scout-17b-instruct-v1:0",
+)
+CLAUDE = "jp.anthropic.claude-sonnet-4-5-20250929-v1:0"
+TOOL = {"type": "function", "name": "look_up", "parameters": {"type": "object", "properties": {}}, "strict": False}
+
+
+def sent(model: str, **body: Any) -> tuple[Any, dict[str, tuple[str, str]]]:
+    done = ul.convert({"model": "m", "input": "Hi", **body}, source="openai-responses", target=CONVERSE, model=model)
+    return done.value, {loss.path: (loss.fate, loss.detail) for loss in done.losses if loss.side == "source"}
+
+
+@pytest.mark.parametrize("model", [NOVA, NOVA_2, MICRO, LLAMA, SMALL, SCOUT, CLAUDE])
+def test_models_are_known_in_their_regions_and_versions(model: str) -> None:
+    assert profile(model, CONVERSE).known
+    assert profile(f"arn:aws:bedrock:eu-west-1:123456789012:inference-profile/{model}").known
+    assert not profile(f"mars.{model}").known
+
+
+@pytest.mark.parametrize(
+    ("effort", "word"), [("minimal", "low"), ("low", "low"), ("medium", "medium"), ("max", "high")]
+)
+def test_nova_takes_effort_in_a_field_of_its_own(effort: str, word: str) -> None:
+    more = {"max_output_tokens": 900, "temperature": 0.5, "top_p": 0.4}
+    value, losses = sent(NOVA_2, reasoning={"effort": effort}, **more)
+    assert value["additionalModelRequestFields"] == {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": word}}
+    assert "outputConfig" not in value
+    limits = {"maxTokens": 900, "temperature": 0.5, "topP": 0.4}
+    assert value.get("inferenceConfig") == (None if word == "high" else limits)
+    assert [losses[f"/{key}"][0] for key in more if word == "high"] == (["lost"] * 3 if word == "high" else [])
+    assert losses.get("/reasoning/effort", ("", ""))[0] == ("" if effort == word else "approximated")
+
+
+def test_novas_effort_is_read_and_written_back() -> None:
+    config = {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": "medium"}, "topK": 3}
+    body = {"messages": [{"role": "user", "content": [{"text": "Hi"}]}], "additionalModelRequestFields": config}
+    assert ul.convert(body, source=CONVERSE, target=CONVERSE).value == body
+    chat = ul.convert(body, source=CONVERSE, target="openai-chat", model="gpt-5")
+    assert chat.value["reasoning_effort"] == "medium"
+    canonical = ul.read(body, CONVERSE, "request").model_dump(exclude_unset=True)
+    canonical["reasoning"]["effort"] = "low"
+    config["reasoningConfig"] = {"type": "enabled", "maxReasoningEffort": "low"}
+    assert ul.write(canonical, CONVERSE, "request").value == body
+
+
+@pytest.mark.parametrize("model", [NOVA, LLAMA, SCOUT])
+def test_models_that_do_not_think_get_no_field_for_it(model: str) -> None:
+    value, losses = sent(model, reasoning={"effort": "high"})
+    assert value == {"messages": [{"role": "user", "content": [{"text": "Hi"}]}]}
+    assert losses["/reasoning/effort"] == ("lost", "the model does not think")
+
+
+def test_who_takes_tools_and_a_choice_of_them() -> None:
+    spec = {"name": "look_up", "inputSchema": {"json": {"type": "object", "properties": {}}}, "strict": False}
+    choice = {"type": "function", "name": "look_up"}
+    for model, wanted in (
+        (NOVA, {"tool": {"name": "look_up"}}),
+        (CLAUDE, {"tool": {"name": "look_up"}}),
+        (LLAMA, None),
+    ):
+        value, losses = sent(model, tools=[TOOL], tool_choice=choice)
+        assert value["toolConfig"] == {"tools": [{"toolSpec": spec}], **({"toolChoice": wanted} if wanted else {})}
+        assert losses.get("/tool_choice/type", ("",))[0] == ("" if wanted else "lost")
+    value, losses = sent(LLAMA, tools=[TOOL], tool_choice="auto")
+    assert value["toolConfig"]["toolChoice"] == {"auto": {}} and "/tool_choice" not in losses
+    value, losses = sent(SMALL, tools=[TOOL], tool_choice="required")
+    assert "toolConfig" not in value
+    assert losses["/tools/0"] == losses["/tool_choice"] == ("lost", "the model takes no tools")
+
+
+def test_who_takes_media() -> None:
+    image = {"type": "input_image", "image_url": "data:image/png;base64,aGk="}
+    file = {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,aGk="}
+    content = [{"type": "input_text", "text": "Look"}, image, file]
+    call = {"type": "function_call", "call_id": "c1", "name": "look_up", "arguments": "{}"}
+    result = {"type": "function_call_output", "call_id": "c1", "output": [{"type": "input_text", "text": "It"}, image]}
+    asked = [{"role": "user", "content": content}, call, result]
+    for model, user, inside in (
+        (NOVA, ["text", "image", "document"], ["text", "image"]),
+        (CLAUDE, ["text", "image", "document"], ["text", "image"]),
+        (SCOUT, ["text", "image", "document"], ["text", "image"]),
+        (LLAMA, ["text", "document"], ["text"]),
+        (MICRO, ["text"], ["text"]),
+    ):
+        value, losses = sent(model, input=asked, tools=[TOOL])
+        messages = value["messages"]
+        assert [next(iter(block)) for block in messages[0]["content"]] == user, model
+        assert [next(iter(block)) for block in messages[2]["content"][0]["toolResult"]["content"]] == inside, model
+        assert ("/input/0/content/1" in losses) is ("image" not in user)
+        assert ("/input/2/output/1" in losses) is ("image" not in inside)
+
+
+def test_a_limit_is_the_most_of_the_model() -> None:
+    value, losses = sent(CLAUDE, max_output_tokens=70_000)
+    assert value["inferenceConfig"] == {"maxTokens": 64_000}
+    assert losses["/max_output_tokens"] == ("approximated", "64000 is the most of this model")
+    assert sent(LLAMA, max_output_tokens=70_000)[0]["inferenceConfig"] == {"maxTokens": 70_000}
