@@ -269,7 +269,7 @@ def write_response(c: Node, w: Writer) -> Node:
                 wire[key] = text
                 del c[hub]
     alias = w.exchange.alias if w.exchange is not None else None
-    if alias and "model" in wire:
+    if alias and ("model" in wire or w.crosses):
         wire["model"] = alias
     if w.form(c, "id") == "empty" and "id" not in wire:
         wire["id"] = ""
