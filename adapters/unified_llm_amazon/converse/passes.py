@@ -184,11 +184,12 @@ def _write_format(c: Node, output: Node, w: Writer) -> None:
     text = c.get("text")
     if type(text) is not dict or type(text.get("format")) is not dict:
         return
-    own = take(take(c, "text"), "format")
-    if own.get("type") == "text":
-        own["type"] = Fated("approximated", "text is what amazon-converse writes unasked")
+    kind = text["format"].get("type")
+    if kind != "text" and not (kind == "json_schema" and type(text["format"].get("schema")) is dict):
         return
-    if own.get("type") != "json_schema" or type(own.get("schema")) is not dict:
+    own = take(take(c, "text"), "format")
+    if kind == "text":
+        own["type"] = Fated("approximated", "text is what amazon-converse writes unasked")
         return
     del own["type"]
     spell = _SPELLINGS.get(str(w.form(c, "schema")), dump_text)
