@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from unified_llm.engine.adapter import Adapter, Framing, Kind, Route, Streams
+from unified_llm.engine.bridge import reads, writes
 
 from .calls import blocks
 from .errors import read_error, write_error
 from .parts import answers, citations, parts
 from .passes import RULES
 from .request import read_count_request, read_request, write_count_request, write_request
-from .response import read_count, read_response, usage_of, write_count, write_response
+from .response import count, read_response, usage_of, write_response
 from .stream import ConverseReader, ConverseWriter
 from .tools import SCHEMAS, tools
 from .values import FORMS, NATIVES, PROTOCOL, REFUSES, REQUEST, RESPONSE
@@ -27,7 +28,7 @@ adapter = Adapter(
         ),
         "error": Kind(read_error, write_error, "error", signs=("message",)),
         "count_tokens_request": Kind(read_count_request, write_count_request, "request", "provider"),
-        "count_tokens_response": Kind(read_count, write_count, "usage"),
+        "count_tokens_response": Kind(reads(count), writes(count), "usage"),
     },
     streams=Streams(
         ConverseReader,

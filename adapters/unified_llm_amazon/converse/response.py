@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated, IllTyped, take
+from unified_llm.engine import Shape, integer
+from unified_llm.engine.pairs.mapping import Fated, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import (
@@ -22,16 +23,15 @@ from unified_llm.engine.shared.answer_ends import (
 
 from .errors import read_error, write_error
 from .turns import read_content, role_of, write_blocks
-from .values import FINISH, is_own, move, read_usage, write_usage
+from .values import FINISH, PROTOCOL, is_own, move, read_usage, write_usage
 
 __all__ = [
     "answered",
+    "count",
     "head_fates",
-    "read_count",
     "read_end",
     "read_response",
     "usage_of",
-    "write_count",
     "write_end",
     "write_head",
     "write_response",
@@ -210,18 +210,8 @@ def _write_finish(c: Node, wire: Node, output: list[Node], w: Writer) -> None:
 # ---- counting -------------------------------------------------------------------------------------------------------
 
 
-def read_count(w: Node, r: Reader) -> Node:
-    """Return the canonical usage of a count of tokens."""
-    node: Node = {}
-    if not move(w, "inputTokens", node, "input_tokens", r, (), int):
-        raise IllTyped("inputTokens")
-    return node
-
-
-def write_count(c: Node, w: Writer) -> Node:
-    """Return the body of a count of tokens."""
-    count = c.pop("input_tokens", None)
-    wire: Node = {"inputTokens": count if type(count) is int else 0}
-    if type(count) is not int:
-        w.added(wire, "inputTokens", "required by amazon-converse; count not in the source")
-    return wire
+count = Shape(
+    {"inputTokens": integer("input_tokens").required(0, "required by amazon-converse; count not in the source")},
+    name=f"{PROTOCOL} count",
+    node="usage",
+)

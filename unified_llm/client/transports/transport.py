@@ -312,7 +312,11 @@ def _kind(library: str) -> Any:
             opened, surface = reply.opened, reply.stream
             stream = None if surface is None else SyncBody(surface, self.wire.stream(opened, deadline))
             if stream is not None and stream.surface.has_headers:
-                stream.fill()
+                try:
+                    stream.fill()
+                except BaseException:
+                    stream.close()
+                    raise
             return answered(reply, request, stream)
 
         async def handle_async_request(self, request: Any) -> Any:
@@ -328,7 +332,11 @@ def _kind(library: str) -> Any:
             opened, surface = reply.opened, reply.stream
             stream = None if surface is None else AsyncBody(surface, self.async_wire.stream(opened, deadline))
             if stream is not None and stream.surface.has_headers:
-                await stream.fill()
+                try:
+                    await stream.fill()
+                except BaseException:
+                    await stream.aclose()
+                    raise
             return answered(reply, request, stream)
 
         def close(self) -> None:
