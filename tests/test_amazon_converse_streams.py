@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,7 +11,6 @@ import pytest
 pytest.importorskip("botocore", reason="the extra amazon is not installed")
 
 import botocore.session
-import httpx2
 from botocore.config import Config
 
 import unified_llm as ul
@@ -74,35 +73,6 @@ def test_the_id_of_a_stream_is_a_header_of_its_opening() -> None:
         assert list(stream) and stream.http == {"headers": {"x-amzn-requestid": "c1"}}
         found = {loss.path: loss.fate for loss in stream.losses if loss.path.endswith("/id")}
         assert found == {"/0/data/id": "approximated", **late}
-
-
-def test_a_client_that_gives_up_before_the_first_event_ends_the_stream() -> None:
-    closed: list[bool] = []
-    reports: list[ul.Losses] = []
-
-    class Silent(httpx2.AsyncByteStream):
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            await asyncio.sleep(60)
-            yield b""
-
-        async def aclose(self) -> None:
-            closed.append(True)
-
-    def answer(_: httpx2.Request) -> httpx2.Response:
-        return httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=Silent())
-
-    async def ask() -> None:
-        below = httpx2.AsyncClient(transport=httpx2.MockTransport(answer))
-        upstream = ul.Upstream(protocol="openai-chat", base_url="http://unused/v1", model="m", async_http_client=below)
-        said = [{"role": "user", "content": [{"text": "Hi"}]}]
-        asked = {"messages": said, "additionalModelRequestFields": {"a": 1}}
-        async with ul.async_http_client(upstream, on_losses=reports.append) as http:
-            with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(http.post("http://any/model/m/converse-stream", json=asked), 0.2)
-        await below.aclose()
-
-    asyncio.run(ask())
-    assert closed and len(reports) == 1
 
 
 @ul.tool

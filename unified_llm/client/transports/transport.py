@@ -312,11 +312,7 @@ def _kind(library: str) -> Any:
             opened, surface = reply.opened, reply.stream
             stream = None if surface is None else SyncBody(surface, self.wire.stream(opened, deadline))
             if stream is not None and stream.surface.has_headers:
-                try:
-                    stream.fill()
-                except BaseException:
-                    stream.close()
-                    raise
+                stream.fill()  # of the first event, which was awaited already
             return answered(reply, request, stream)
 
         async def handle_async_request(self, request: Any) -> Any:
@@ -332,11 +328,7 @@ def _kind(library: str) -> Any:
             opened, surface = reply.opened, reply.stream
             stream = None if surface is None else AsyncBody(surface, self.async_wire.stream(opened, deadline))
             if stream is not None and stream.surface.has_headers:
-                try:
-                    await stream.fill()
-                except BaseException:
-                    await stream.aclose()
-                    raise
+                await stream.fill()
             return answered(reply, request, stream)
 
         def close(self) -> None:
