@@ -19,7 +19,7 @@ from unified_llm.provenance.opaque import anchor_of, is_envelope, opaque_piece, 
 
 from .parts import parts, written
 from .passes import taken
-from .values import PROTOCOL, is_own, move
+from .values import PROTOCOL, is_own, move, need
 
 __all__ = ["blocks", "sealed", "thoughts"]
 
@@ -37,10 +37,8 @@ _REFUSED = "the envelope is refused: damaged, moved, or not ours"
 def _read_call(w: Node, r: Reader) -> Node:
     own = take(w, "toolUse")
     node: Node = {"type": "function_call"}
-    if not move(own, "toolUseId", node, "call_id", r, ("toolUse",), str):
-        raise IllTyped("toolUseId")
-    if not move(own, "name", node, "name", r, ("toolUse",), str):
-        raise IllTyped("name")
+    need(own, "toolUseId", node, "call_id", r, ("toolUse",), str)
+    need(own, "name", node, "name", r, ("toolUse",), str)
     node["arguments"] = dump_text(own.pop("input"))
     r.place(node, ("arguments",), ("toolUse", "input"))
     if own.get("type") == _SERVER:
@@ -101,8 +99,7 @@ def _write_custom(c: Node, w: Writer) -> Node:
 def _read_result(w: Node, r: Reader) -> Node:
     own = take(w, "toolResult")
     node: Node = {"type": "function_call_output"}
-    if not move(own, "toolUseId", node, "call_id", r, ("toolResult",), str):
-        raise IllTyped("toolUseId")
+    need(own, "toolUseId", node, "call_id", r, ("toolResult",), str)
     content = own.pop("content")
     if type(content) is list and len(content) == 1 and type(content[0]) is dict and content[0].keys() == {"text"}:
         # Text alone is what most others have for a result.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take
+from unified_llm.engine.pairs.mapping import Fated, Mapping, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.emulation import as_function
@@ -15,7 +15,7 @@ from unified_llm.passes.schemas import NameRule, SchemaProfile
 
 from .parts import read_point, with_points, written
 from .passes import model_of
-from .values import PROTOCOL, is_own, move
+from .values import PROTOCOL, is_own, move, need
 
 __all__ = ["SCHEMAS", "read_tools", "tools", "write_tools"]
 
@@ -34,8 +34,7 @@ _CALLS = frozenset(("function_call", "custom_tool_call"))
 def _read_tool(w: Node, r: Reader) -> Node:
     own = take(w, "toolSpec")
     node: Node = {"type": "function"}
-    if not move(own, "name", node, "name", r, ("toolSpec",), str):
-        raise IllTyped("name")
+    need(own, "name", node, "name", r, ("toolSpec",), str)
     move(own, "description", node, "description", r, ("toolSpec",), str)
     if type(own.get("inputSchema")) is dict and type(own["inputSchema"].get("json")) is dict:
         inner = take(own, "inputSchema")

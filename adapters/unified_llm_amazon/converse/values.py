@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Bimap, Fated, Owned, take
+from unified_llm.engine.pairs.mapping import Bimap, Fated, IllTyped, Owned, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.table import Field, Table
 from unified_llm.engine.pairs.writing import Writer
@@ -189,6 +189,12 @@ def move(w: Node, key: str, node: Node, name: str, r: Reader, at: tuple[Any, ...
     node[name] = w.pop(key)
     r.place(node, (name,), (*at, key))
     return True
+
+
+def need(w: Node, key: str, node: Node, name: str, r: Reader, at: tuple[Any, ...], *kinds: type) -> None:
+    """The same for a value without which the object is none of its kind."""
+    if not move(w, key, node, name, r, at, *kinds):
+        raise IllTyped(key)
 
 
 # ---- token counts: cached input is counted apart here, and part of the sum elsewhere --------------------------------

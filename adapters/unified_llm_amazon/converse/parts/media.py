@@ -8,6 +8,7 @@ https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlock
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 from unified_llm.engine.pairs.mapping import Fated, IllTyped, take
@@ -26,29 +27,19 @@ _S3 = "s3://"
 _NEEDS_BYTES = "amazon-converse takes bytes or an S3 URI"
 _UNNAMED = "document"
 
-for (
-    _kind
-) in "input_image output_image input_file output_file input_audio output_audio input_video output_video".split():
-    parts.cannot(_kind, _NEEDS_BYTES)
-    answers.cannot(_kind, _NEEDS_BYTES)
+# The key of a block -> the canonical type of what the model is given, and of what it makes.
+_KINDS = {
+    "image": ("input_image", "output_image"),
+    "video": ("input_video", "output_video"),
+    "audio": ("input_audio", "output_audio"),
+    "document": ("input_file", "input_file"),
+}
+for _family in (parts, answers):
+    _family.cannot(
+        "output_file " + " ".join(sorted({name for names in _KINDS.values() for name in names})), _NEEDS_BYTES
+    )
 
 
-def _medium(kind: str, shown: str, made: str) -> None:
-    """Declare how a medium is read: as what is given to the model, or made by it."""
-
-    @parts.read(kind)
-    def given(w: Node, r: Reader) -> Node:
-        return _read_medium(kind, shown, w, r, ())
-
-    @answers.read(kind)
-    def answered(w: Node, r: Reader) -> Node:
-        return _read_medium(kind, made, w, r, ())
-
-
-_medium("image", "input_image", "output_image")
-_medium("video", "input_video", "output_video")
-_medium("audio", "input_audio", "output_audio")
-_medium("document", "input_file", "input_file")
 _URLS = {"image": "image_url", "video": "video_url", "document": "file_data"}
 
 
@@ -106,6 +97,10 @@ def _read_source(kind: str, media_type: str | None, source: Node, node: Node, r:
         raise IllTyped("source")
 
 
+for _kind, _types in _KINDS.items():
+    for _family, _type in zip((parts, answers), _types):
+        _family.read(_kind)(partial(_read_medium, _kind, _type, above=()))
+
 _FIELDS = {
     "image": ("image_url",),
     "video": ("video_url",),
@@ -135,18 +130,6 @@ def _write_source(kind: str, c: Node, w: Writer) -> tuple[str | None, Node | Non
     return None, None
 
 
-@written(answers, "output_image", "input_image")
-@written(parts, "input_image", "output_image")
-def _write_image(c: Node, w: Writer) -> Node | None:
-    return _write_media("image", c, w)
-
-
-@written(answers, "output_video", "input_video")
-@written(parts, "input_video", "output_video")
-def _write_video(c: Node, w: Writer) -> Node | None:
-    return _write_media("video", c, w)
-
-
 def _write_media(kind: str, c: Node, w: Writer) -> Node | None:
     word, source = _write_source(kind, c, w)
     if source is None:
@@ -161,6 +144,10 @@ def _write_media(kind: str, c: Node, w: Writer) -> Node | None:
     wire["source"] = source
     return {"guardContent": {kind: wire}} if w.form(c, "guard") == "image" else {kind: wire}
 
+
+for _kind in ("image", "video"):
+    for _family in (parts, answers):
+        written(_family, *_KINDS[_kind])(partial(_write_media, _kind))
 
 _DEFAULTS = {"image": "png", "video": "mp4"}
 

@@ -9,6 +9,7 @@ https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlock
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from unified_llm.engine.pairs.mapping import NATIVE, Fated, IllTyped, Mapping, Owned, take
@@ -17,7 +18,7 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.cache_ttl import fit_lifetime, nearest
 from unified_llm.foundation.json_codec import dump_text, load_text
 
-from ..values import LIFETIMES, POINTS, PROTOCOL, is_own, move
+from ..values import LIFETIMES, POINTS, PROTOCOL, is_own, move, need
 from .citations import citations
 
 __all__ = ["answers", "parts", "read_point", "with_points", "written"]
@@ -112,31 +113,10 @@ def _point(cache: Node, w: Writer) -> Node:
 # ---- text -----------------------------------------------------------------------------------------------------------
 
 
-@parts.read("text")
-def _read_text(w: Node, r: Reader) -> Node:
-    return _text("input_text", w, r)
-
-
-@answers.read("text")
-def _read_answer(w: Node, r: Reader) -> Node:
-    return _text("output_text", w, r)
-
-
 def _text(kind: str, w: Node, r: Reader) -> Node:
     node: Node = {"type": kind}
-    if not move(w, "text", node, "text", r, (), str):
-        raise IllTyped("text")
+    need(w, "text", node, "text", r, (), str)
     return node
-
-
-@parts.read("citationsContent")
-def _read_cited(w: Node, r: Reader) -> Node:
-    return _cited("input_text", w, r)
-
-
-@answers.read("citationsContent")
-def _read_cited_answer(w: Node, r: Reader) -> Node:
-    return _cited("output_text", w, r)
 
 
 def _cited(kind: str, w: Node, r: Reader) -> Node:
@@ -154,6 +134,11 @@ def _cited(kind: str, w: Node, r: Reader) -> Node:
     if not node.get("annotations"):
         r.form(node, "cited", True)
     return node
+
+
+for family, kind in ((parts, "input_text"), (answers, "output_text")):
+    family.read("text")(partial(_text, kind))
+    family.read("citationsContent")(partial(_cited, kind))
 
 
 @written(answers, "output_text", "input_text", "text")
