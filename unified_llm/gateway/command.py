@@ -6,9 +6,7 @@ What it prints for people goes to stdout; errors go to stderr. Exit codes: 0 don
 from __future__ import annotations
 
 import gc
-import tomllib
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -151,9 +149,9 @@ def _needs_extra() -> None:
 
 def announcement(url: str, keyed: bool) -> list[str]:
     """The lines that point each SDK and program at the gateway."""
-    rows: list[dict[str, Any]] = tomllib.loads((resources.files(__package__) / "clients.toml").read_text("utf-8"))[
-        "client"
-    ]
+    from ..foundation.packaged import table
+
+    rows: list[dict[str, Any]] = table("gateway/clients")["client"]
     given = {"url": url, "key": "YOUR_GATEWAY_KEY" if keyed else "unused"}
     lines = []
     for row in rows:

@@ -11,12 +11,12 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from importlib import resources
 from typing import Any, NamedTuple
 
 import yaml
 
 from ..client.upstreams.upstream import taken_apart
+from ..foundation import packaged
 from ..foundation.errors import InvalidBody, UnknownProvider
 from ..models.catalog import current
 from ..models.endpoints import Provider, provider
@@ -47,7 +47,7 @@ class _Target(NamedTuple):
 
 @lru_cache(1)
 def _format() -> dict[str, Any]:
-    return tomllib.loads((resources.files(__package__) / "yaml_import.toml").read_text("utf-8"))
+    return packaged.table("gateway/yaml_import")
 
 
 def imported(text: str) -> Imported:

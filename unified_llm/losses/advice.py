@@ -44,7 +44,6 @@ def explain(capability: str, losses: Sequence[Loss]) -> str:
 
 @cache
 def _advice() -> dict[str, str]:
-    import tomllib
-    from importlib import resources
+    from ..foundation.packaged import table
 
-    return tomllib.loads((resources.files(__package__) / "advice.toml").read_text("utf-8"))
+    return table("losses/advice")

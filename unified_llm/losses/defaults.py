@@ -356,10 +356,9 @@ def _value(document: Any, keys: Keys) -> Any:
 
 @cache
 def _data() -> dict[str, Any]:
-    import tomllib
-    from importlib import resources
+    from ..foundation.packaged import table
 
-    return tomllib.loads((resources.files(__package__) / "defaults.toml").read_text("utf-8"))
+    return table("losses/defaults")
 
 
 @cache

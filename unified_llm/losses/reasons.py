@@ -98,7 +98,6 @@ def _templates(section: str) -> re.Pattern[str]:
 
 @cache
 def _data() -> dict[str, Any]:
-    import tomllib
-    from importlib import resources
+    from ..foundation.packaged import table
 
-    return tomllib.loads((resources.files(__package__) / "reasons.toml").read_text("utf-8"))
+    return table("losses/reasons")

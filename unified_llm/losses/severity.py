@@ -83,7 +83,6 @@ def _field(capability: str) -> float:
 
 @cache
 def _weights() -> dict[str, Any]:
-    import tomllib
-    from importlib import resources
+    from ..foundation.packaged import table
 
-    return tomllib.loads((resources.files(__package__) / "weights.toml").read_text("utf-8"))
+    return table("losses/weights")

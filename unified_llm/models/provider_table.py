@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib import resources
 from typing import Any
+
+from ..foundation import packaged
 
 __all__ = ["aliases", "compatible", "data", "framings", "logins", "table"]
 
@@ -14,8 +14,7 @@ __all__ = ["aliases", "compatible", "data", "framings", "logins", "table"]
 @lru_cache(1)
 def data() -> dict[str, Any]:
     """The whole file."""
-    text = (resources.files(__package__) / "data" / "providers.toml").read_text("utf-8")
-    return tomllib.loads(text)
+    return packaged.table("models/data/providers")
 
 
 @lru_cache(1)

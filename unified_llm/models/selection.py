@@ -8,15 +8,14 @@ looked at in code.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from ..engine.pairs.reading import Reader
 from ..engine.registry import adapter, split
+from ..foundation import packaged
 from ..foundation.errors import CapabilityRefused, UnknownModel, UnknownProtocol, UnknownProvider
 from ..foundation.json_codec import load
 from ..foundation.usage_errors import InvalidArgument
@@ -314,7 +313,7 @@ def _weight(loss: Loss) -> float:
 
 @lru_cache(1)
 def _weights() -> dict[str, Any]:
-    return tomllib.loads((resources.files(__package__) / "data" / "weights.toml").read_text("utf-8"))
+    return packaged.table("models/data/weights")
 
 
 def _canonical(request: Any, source: str | None) -> Mapping[str, Any]:
