@@ -10,6 +10,8 @@ Exit codes: 0 done, 1 drift found, 2 bad input or usage, 3 a loss at level `rais
 
 from __future__ import annotations
 
+import atexit
+import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,9 +45,47 @@ class _Commands(typer.core.TyperGroup):
         with _in_one_form():
             return super().make_context(*arguments, **options)
 
+    def get_params(self, ctx: Any) -> Any:
+        return _converted_on_need(super().get_params(ctx))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        found = super().get_command(ctx, cmd_name)
+        if found is not None:
+            _converted_on_need(found.get_params(ctx))
+        return found
+
     def invoke(self, ctx: Any) -> Any:
         with _in_one_form():
             return super().invoke(ctx)
+
+
+class _OnNeed:
+    """The converter of a parameter, made when there is something to convert.
+
+    Typer makes it with pydantic, which takes as long to load as a whole conversion of a document. Neither a text nor a
+    parameter that was not given needs it.
+    """
+
+    def __init__(self, parameter: Any) -> None:
+        self._general = parameter.get_runtime_param
+        self._is_single = not parameter.multiple and parameter.nargs == 1
+        self._is_text = parameter.type_descriptor.annotation is str
+
+    def __call__(self) -> _OnNeed:
+        return self
+
+    def coerce(self, value: Any, *, param: Any, ctx: Any) -> Any:
+        if self._is_single and (value is None or (self._is_text and type(value) is str)):
+            return value
+        return self._general().coerce(value, param=param, ctx=ctx)
+
+
+def _converted_on_need(parameters: Any) -> Any:
+    for each in parameters:
+        found = getattr(each, "get_runtime_param", None)  # not in every version of Typer
+        if found is not None and not isinstance(found, _OnNeed):
+            each.get_runtime_param = _OnNeed(each)
+    return parameters
 
 
 _USAGE: Any = typer.BadParameter.__mro__[1]  # UsageError, which has no public name in every version
@@ -198,6 +238,8 @@ def about(
 
 def main() -> None:
     """The entry point of the `unified-llm` script, and of `python -m unified_llm`."""
+    # What is loaded need not be taken apart where the process ends, which takes as long as `--help` does.
+    atexit.register(gc.freeze)
     app(prog_name="unified-llm")
 
 

@@ -6,7 +6,9 @@ The answer goes to stdout, everything else to stderr. Exit codes: 0 done, 2 bad 
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import gc
 import os
 import runpy
 import sys
@@ -192,6 +194,8 @@ def _tools(files: list[Path], servers: list[str], stack: contextlib.ExitStack) -
     from ..tools.mcp import ToolServer
 
     found: list[Any] = []
+    if files:
+        atexit.unregister(gc.freeze)  # a file that a tool holds open is written to its end when it is collected
     for path in files:
         try:
             made = runpy.run_path(str(path))
