@@ -6,16 +6,15 @@
 >>> done.value["input"]
 [{'type': 'message', 'role': 'user', 'content': 'Hi'}]
 
-The canonical classes (`ul.Request`, `ul.Message`, `ul.FunctionCall`, ...) are listed in `unified_llm.types.__all__`;
-they load pydantic, and therefore on first use; so do those of `unified_llm.client.__all__`, with the HTTP library.
+Everything but the errors loads on first use, and only what it needs: a conversion neither pydantic nor the HTTP
+library. The canonical classes (`ul.Request`, `ul.Message`, `ul.FunctionCall`, ...) are listed in
+`unified_llm.types.__all__`, those that call models in `unified_llm.client.__all__`.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .engine.registry import protocols, register
 from .foundation.errors import (
     APIConnectionError,
     APIError,
@@ -42,22 +41,10 @@ from .foundation.errors import (
     UnknownProtocol,
     UnknownProvider,
 )
-from .foundation.exchange import Exchange
+from .foundation.lazy import load as _load
+from .foundation.lazy import on_first_use as _on_first_use
 from .foundation.run_errors import OutputParseError, ToolLoopLimitError, UnknownPrice
 from .foundation.usage_errors import InvalidArgument, MissingExtra
-from .losses import Fate, Level, Levels, Loss, Losses, LossGroup, Severity
-from .passes.convert import Converted, convert, preview, read, to_sdk, write
-from .provenance.vault import MemoryVault, Vault
-from .streams.byte_pipeline import atranslate_sse, translate_sse
-from .streams.conversion import (
-    ConvertedStream,
-    aconvert_stream,
-    convert_stream,
-    read_stream,
-)
-from .streams.folds import collect, decompose
-from .streams.framings import jsonarray, sse
-from .streams.writing import write_stream
 
 # fmt: off
 # isort: off
@@ -65,6 +52,16 @@ if TYPE_CHECKING:
     from typing import Any
 
     from . import client, drift, models, suite, types
+    from .engine.registry import protocols, register
+    from .foundation.exchange import Exchange
+    from .losses import Fate, Level, Levels, Loss, Losses, LossGroup, Severity
+    from .passes.convert import Converted, convert, preview, read, to_sdk, write
+    from .provenance.vault import MemoryVault, Vault
+    from .streams.byte_pipeline import atranslate_sse, translate_sse
+    from .streams.conversion import ConvertedStream, aconvert_stream, convert_stream, read_stream
+    from .streams.folds import collect, decompose
+    from .streams.framings import jsonarray, sse
+    from .streams.writing import write_stream
     from .client import (
         AsyncBackground, AsyncClient, AsyncEventStream, AsyncParsedStream, AsyncRunStream, AsyncToolServer,
         Background, Client, EventStream, Hooks, MemoryStore, ModelInfo, ParsedStream, RequestInfo, ResponseInfo,
@@ -162,17 +159,36 @@ __all__ = [
 ]
 # fmt: on
 
-_PACKAGES = ("client", "drift", "models", "suite", "types")
+_MODULES = {
+    **{name: f".{name}" for name in ("client", "drift", "models", "suite", "types")},
+    **{name: f".streams.framings.{name}" for name in ("jsonarray", "sse")},
+}
 
 if not TYPE_CHECKING:
+    _conversions = _on_first_use(
+        __name__,
+        {
+            "engine.registry": "protocols register",
+            "foundation.exchange": "Exchange",
+            "losses": "Fate Level Levels Loss Losses LossGroup Severity",
+            "passes.convert": "Converted convert preview read to_sdk write",
+            "provenance.vault": "MemoryVault Vault",
+            "streams.byte_pipeline": "atranslate_sse translate_sse",
+            "streams.conversion": "ConvertedStream aconvert_stream convert_stream read_stream",
+            "streams.folds": "collect decompose",
+            "streams.writing": "write_stream",
+        },
+    )
 
     def __getattr__(name: str) -> Any:
-        if name in _PACKAGES:
-            return import_module(f".{name}", __name__)
+        if name in _MODULES:
+            return _load(_MODULES[name], __name__)
+        if name in _conversions[1]():
+            return _conversions[0](name)
         if name in __all__:
             # Not `from . import types`, which would call this function for the name.
             for home in (".client", ".types"):
-                module = import_module(home, __name__)
+                module = _load(home, __name__)
                 if name in module.__all__:
                     value = globals()[name] = getattr(module, name)
                     return value

@@ -19,16 +19,16 @@ from .connections.io import AsyncWire, Wire
 from .core import Core
 from .inputs.argument_types import SETTINGS, check_arguments
 from .params import Given, Key, UpstreamLike, meanings
-from .responses import AsyncResponses, Responses
 from .results import ModelInfo, TokenCount
 from .sending.flows import Send, Steps, ado, adrive, do, drive
 from .sending.retry import Retry
 from .state.store import Store
-from .telemetry.events import RequestInfo, ResponseInfo, RetryInfo
 from .telemetry.operation import Telemetry
 
 if TYPE_CHECKING:
     from ..models.names import ModelName, ProtocolName
+    from .responses import AsyncResponses, Responses
+    from .telemetry.events import RequestInfo, ResponseInfo, RetryInfo
     from .upstreams.upstream import Upstream
 
 __all__ = ["AsyncClient", "Client"]
@@ -144,6 +144,8 @@ class Client(_Both[httpx2.Client, Wire]):
     _waits = Wire
 
     def _equip(self) -> None:
+        from .responses import Responses
+
         self.responses: Responses = Responses(self)
         self.models: Models = Models(self)
 
@@ -214,6 +216,8 @@ class AsyncClient(_Both[httpx2.AsyncClient, AsyncWire]):
     _waits = AsyncWire
 
     def _equip(self) -> None:
+        from .responses import AsyncResponses
+
         self.responses: AsyncResponses = AsyncResponses(self)
         self.models: AsyncModels = AsyncModels(self)
 

@@ -46,6 +46,7 @@ __all__ = [
     "Strategy",
     "ToolLike",
     "UpstreamLike",
+    "defaults",
     "meanings",
 ]
 
@@ -268,6 +269,10 @@ class Decided(TypedDict, total=False):
 
 class ResumeGiven(RunGiven, Decided, total=False):
     """What `resume` takes beside the run and `text_format`."""
+
+
+def defaults(*, max_turns: int = 10, parallel: bool = True, strategy: Strategy = "auto", retries: int = 0) -> None:
+    """The options of a run that are not None by default, for the signatures of methods."""
 
 
 def meanings() -> dict[str, str]:

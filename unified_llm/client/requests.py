@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..engine.malformed import FAULTS, refuse_document
 from ..engine.pairs.mapping import json_types
@@ -25,7 +25,9 @@ from .inputs.items import input_items, plain
 from .params import Asked
 from .results import Result, RunResult, items_of
 from .sending.deadline import Deadline
-from .tools.function_tools import Tool, choice_of, tools_of
+
+if TYPE_CHECKING:
+    from .tools.function_tools import Tool
 
 __all__ = ["OPTIONS", "Call", "call_of", "check_settings"]
 
@@ -81,6 +83,8 @@ def call_of(given: Mapping[str, Any]) -> Call:
         if name in fields and name != "model" and value is not None
     }
     tools: dict[str, Tool] = {}
+    if body.keys() & {"tools", "tool_choice"}:
+        from .tools.function_tools import choice_of, tools_of
     if "tools" in body:
         body["tools"], tools = tools_of(given["tools"])
     if "tool_choice" in body:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..foundation.errors import UnknownProtocol
+from ..foundation.lazy import load
 from .adapter import Adapter, Surface
 
 if TYPE_CHECKING:
@@ -162,6 +163,7 @@ def _load(protocol: str) -> Adapter:
         claims = ", ".join(sorted(point.value for point in points))
         raise ValueError(f"two packages claim the protocol {protocol!r}: {claims}")
     try:
+        load(points[0].module)
         found = points[0].load()
     except ModuleNotFoundError as error:
         raise UnknownProtocol(f"the adapter for {protocol!r} needs {error.name}, which is not installed") from error

@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
-from pathlib import Path
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 if TYPE_CHECKING:
@@ -65,6 +65,53 @@ class _Bare(str):
         return str(self)
 
 
+class _Deferred(inspect.Signature):
+    """The signature of a function with the keywords of `fields`, made when it is looked at: few programs do."""
+
+    __slots__ = ("_made_of",)
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        fields: Mapping[str, str],
+        required: frozenset[str],
+        defaults: Callable[..., Any] | None,
+    ) -> None:
+        self._made_of = (function, fields, required, defaults)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("_parameters", "_return_annotation"):
+            raise AttributeError(name)
+        function, fields, required, defaults = self._made_of
+        usual = inspect.signature(defaults).parameters if defaults is not None else {}
+        shown = _own(function)
+        own = [each for each in shown.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        more = [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if name in required else usual[name].default if name in usual else None,
+                annotation=_Bare(kind),
+            )
+            for name, kind in fields.items()
+        ]
+        named = [each.replace(annotation=_bare(each.annotation)) for each in own]
+        super().__init__([*named, *more], return_annotation=_bare(shown.return_annotation))
+        return object.__getattribute__(self, name)
+
+
+def _own(function: Any) -> inspect.Signature:
+    """The signature that a function is written with, whatever it shows."""
+    written = FunctionType(function.__code__, {}, argdefs=function.__defaults__, closure=function.__closure__)
+    written.__kwdefaults__, written.__annotations__ = function.__kwdefaults__, function.__annotations__
+    return inspect.signature(written)
+
+
+def _own_names(code: CodeType) -> frozenset[str]:
+    """The names of a function's parameters, without the one for further keywords."""
+    return frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+
+
 def spelled_out(
     given: type, defaults: Callable[..., Any] | None = None, meanings: Callable[[], Mapping[str, str]] | None = None
 ) -> Callable[[F], F]:
@@ -79,25 +126,12 @@ def spelled_out(
     ['events', 'model', 'http', 'on_loss', 'facing', 'exchange', 'vault', 'secret', 'scope']
     """
     required: frozenset[str] = getattr(given, "__required_keys__", frozenset())
-    usual = inspect.signature(defaults).parameters if defaults is not None else {}
 
     def decorate(function: F) -> F:
-        shown = inspect.signature(function)
-        own = [each for each in shown.parameters.values() if each.kind is not each.VAR_KEYWORD]
-        fields = {name: kind for name, kind in _fields(given).items() if name not in shown.parameters}
-        more = [
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=inspect.Parameter.empty if name in required else usual[name].default if name in usual else None,
-                annotation=_Bare(kind),
-            )
-            for name, kind in fields.items()
-        ]
-        named = [each.replace(annotation=_bare(each.annotation)) for each in own]
-        function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [*named, *more], return_annotation=_bare(shown.return_annotation)
-        )
+        own: Any = function
+        names = _own_names(own.__code__)
+        fields = {name: kind for name, kind in _fields(given).items() if name not in names}
+        own.__signature__ = _Deferred(own, fields, required, defaults)
         if function.__doc__:
             said = meanings() if meanings is not None else {}
             lines = [f"    {name}: {said[name]}" for name in fields if name in said]
@@ -131,7 +165,8 @@ def texts_in(file: str) -> dict[str, str]:
     It runs when the client is imported, so the source is searched and not parsed: a field is one line.
     """
     try:
-        source = Path(file).read_text("utf-8")
+        with open(file, encoding="utf-8") as opened:
+            source = opened.read()
     except OSError:
         return {}
     return {name: text.strip() for name, text in _FIELD.findall(source)}

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..foundation.json_codec import load_text
 from ..streams.folds import FRAME, TERMINAL
-from .schemas import Lowered, NameRule, SchemaProfile, restore_arguments
 
 if TYPE_CHECKING:
     from ..engine.adapter import WireWriter
@@ -154,6 +153,8 @@ def undone(text: Any, kept: Any) -> Any:
     if type(text) is not str or not isinstance(kept, dict):
         return text
     names = kept.get("property_names")
+    from .schemas import Lowered, NameRule, SchemaProfile, restore_arguments
+
     profile = SchemaProfile(property_names=NameRule(*names)) if names else None
     restored: Any = restore_arguments(text, Lowered.from_json(kept), profile)
     return restored

@@ -21,7 +21,8 @@ from ..engine.pairs.outline import Outline
 from ..engine.pairs.writing import Writer
 from ..foundation.json_codec import dump_text, load_text
 from ..foundation.json_paths import follow
-from .schemas import Change, Lowered, NameRule, SchemaProfile, fit_name, lower
+from . import schemas
+from .schemas import Change, Lowered, NameRule, SchemaProfile, fit_name
 
 __all__ = ["fit"]
 
@@ -164,7 +165,7 @@ class _Fitting:
             return
         fitted = format_
         if type(format_.get("schema")) is dict:
-            done = lower(format_["schema"], profile)
+            done = schemas.lower(format_["schema"], profile)
             for keys, fate, detail in schema_losses(done, format_["schema"]):
                 at = ("text", "format", "schema", *keys)
                 self.writer.report(self.request, at, fate, detail, "output.structured")
@@ -367,7 +368,7 @@ def _planned(tools: list[Node], demands: Demands) -> Plan:
             schema = tool.get(key)
             if profile is None or type(schema) is not dict:
                 continue
-            done = lower(schema, profile)
+            done = schemas.lower(schema, profile)
             if done.schema is schema and not done.changes:
                 continue
             changes = tuple((follow(schema, keys), fate, detail) for keys, fate, detail in schema_losses(done, schema))

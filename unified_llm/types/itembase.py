@@ -3,21 +3,16 @@
 https://www.openresponses.org/specification
 """
 
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar
 
 from .base import Cache, Node, Opaque, cap
 
 __all__ = [
-    "ROLES",
     "CallBase",
     "ItemBase",
     "ResultBase",
     "encrypted",
 ]
-
-ROLES: Final = ("user", "assistant", "system", "developer")
-"""The roles that a caller may give a message."""
-
 
 class ItemBase(Node):
     """Fields of every item.

@@ -62,8 +62,9 @@ from .hosted import (
     WebSearchCall,
     WebSearchResult,
 )
-from .itembase import ROLES, CallBase, ItemBase, ResultBase, encrypted
+from .itembase import CallBase, ItemBase, ResultBase, encrypted
 from .parts import Part
+from .roles import ROLES
 
 __all__ = [
     "CustomToolCall",

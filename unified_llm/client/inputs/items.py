@@ -15,7 +15,7 @@ from ...foundation.errors import InvalidBody
 from ...foundation.json_codec import copied
 from ...foundation.json_paths import pointer
 from ...types._tables import ITEM_TYPES, KEYS, PART_TYPES
-from ...types.itembase import ROLES
+from ...types.roles import ROLES
 from ..history import continued, said
 from ..results import Result, RunResult
 from .media import part_of, recognized

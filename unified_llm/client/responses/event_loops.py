@@ -5,22 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from ...passes.keywords import spelled_out
-from ..background import AsyncBackground
-from ..params import Given, ParseGiven, ResumeGiven, RunGiven, UpstreamLike, meanings
+from ..params import Given, ParseGiven, ResumeGiven, RunGiven, UpstreamLike, defaults, meanings
 from ..results import Result, RunResult, T
 from ..retrieval import delete, kept, kept_at, reopened, retrieved
 from ..sending.flows import Turn, ado, adrive
 from ..streams import AsyncEventStream
-from ..structured.parsed_streams import AsyncParsedStream, AsyncWatchedStream
 from ..structured.strategies import parsing
-from ..tools.run_streams import AsyncRunStream
-from ..tools.runs import begun, defaults, growing, resumed
 from .input_tokens import AsyncInputTokens
 from .shared import parsed_call
 
 if TYPE_CHECKING:
+    from ..background import AsyncBackground
     from ..client import AsyncClient
     from ..requests import Call
+    from ..structured.parsed_streams import AsyncParsedStream
+    from ..tools.run_streams import AsyncRunStream
     from ..tools.tool_loop import Loop
 
 __all__ = ["AsyncResponses"]
@@ -55,7 +54,11 @@ class AsyncResponses:
         if stream:
             return AsyncEventStream(await self._client._run(self._core.open(call)))
         result = await self._client._run(self._core.create(call))
-        return AsyncBackground(self._client, result) if background else result
+        if not background:
+            return result
+        from ..background import AsyncBackground
+
+        return AsyncBackground(self._client, result)
 
     @overload
     async def parse(
@@ -93,8 +96,12 @@ class AsyncResponses:
         """As `Responses.parse`."""
         call, parser, retries = parsed_call(self._core, text_format, stream, background, given)
         if stream:
+            from ..structured.parsed_streams import AsyncParsedStream
+
             return AsyncParsedStream(await self._client._run(self._core.open(call)), parser)
         if background:
+            from ..background import AsyncBackground
+
             return AsyncBackground(self._client, await self._client._run(self._core.create(call)), parser)
         return await self._client._run(parsing(call, parser, retries, self._core.create))
 
@@ -119,6 +126,8 @@ class AsyncResponses:
         self, *, stream: bool = False, text_format: Any = None, **given: Any
     ) -> RunResult[Any] | AsyncRunStream[Any]:
         """As `Responses.run`; async tools run in the event loop, plain ones in threads, all calls of a turn at once."""
+        from ..tools.runs import begun
+
         return await self._looped(begun(self._core, {**given, "text_format": text_format}), stream)
 
     @overload
@@ -142,11 +151,17 @@ class AsyncResponses:
         self, run: RunResult, *, stream: bool = False, text_format: Any = None, **given: Any
     ) -> RunResult[Any] | AsyncRunStream[Any]:
         """As `Responses.resume`."""
+        from ..tools.runs import resumed
+
         return await self._looped(resumed(self._core, run, {**given, "text_format": text_format}), stream)
 
     async def _looped(self, loop: Loop, stream: bool) -> RunResult | AsyncRunStream:
         if not stream:
             return await adrive(loop.flow(), self._turn)
+        from ..structured.parsed_streams import AsyncWatchedStream
+        from ..tools.run_streams import AsyncRunStream
+        from ..tools.runs import growing
+
         value = growing(loop)
 
         async def opened(call: Call) -> AsyncEventStream:
@@ -213,7 +228,11 @@ class AsyncResponses:
         if not stream:
             return await self._client._run(retrieved(self._core, response, upstream, text_format, name))
         opening, parser = await self._client._run(reopened(self._core, response, upstream, after, text_format, name))
-        return AsyncEventStream(opening) if parser is None else AsyncParsedStream(opening, parser)
+        if parser is None:
+            return AsyncEventStream(opening)
+        from ..structured.parsed_streams import AsyncParsedStream
+
+        return AsyncParsedStream(opening, parser)
 
     async def cancel(
         self, response: str | Result[Any] | AsyncBackground[Any], *, upstream: UpstreamLike | None = None

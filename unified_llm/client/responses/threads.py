@@ -5,22 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from ...passes.keywords import spelled_out
-from ..background import Background
-from ..params import Given, ParseGiven, ResumeGiven, RunGiven, UpstreamLike, meanings
+from ..params import Given, ParseGiven, ResumeGiven, RunGiven, UpstreamLike, defaults, meanings
 from ..results import Result, RunResult, T
 from ..retrieval import delete, kept, kept_at, reopened, retrieved
 from ..sending.flows import Turn, do, drive
 from ..streams import EventStream
-from ..structured.parsed_streams import ParsedStream, WatchedStream
 from ..structured.strategies import parsing
-from ..tools.run_streams import RunStream
-from ..tools.runs import begun, defaults, growing, resumed
 from .input_tokens import InputTokens
 from .shared import parsed_call
 
 if TYPE_CHECKING:
+    from ..background import Background
     from ..client import Client
     from ..requests import Call
+    from ..structured.parsed_streams import ParsedStream
+    from ..tools.run_streams import RunStream
     from ..tools.tool_loop import Loop
 
 __all__ = ["Responses"]
@@ -79,7 +78,11 @@ class Responses:
         if stream:
             return EventStream(self._client._run(self._core.open(call)))
         result = self._client._run(self._core.create(call))
-        return Background(self._client, result) if background else result
+        if not background:
+            return result
+        from ..background import Background
+
+        return Background(self._client, result)
 
     @overload
     def parse(
@@ -137,8 +140,12 @@ class Responses:
         """
         call, parser, retries = parsed_call(self._core, text_format, stream, background, given)
         if stream:
+            from ..structured.parsed_streams import ParsedStream
+
             return ParsedStream(self._client._run(self._core.open(call)), parser)
         if background:
+            from ..background import Background
+
             return Background(self._client, self._client._run(self._core.create(call)), parser)
         return self._client._run(parsing(call, parser, retries, self._core.create))
 
@@ -182,6 +189,8 @@ class Responses:
         >>> run.stopped, run.output_text
         ('answered', 'Hello')
         """
+        from ..tools.runs import begun
+
         return self._looped(begun(self._core, {**given, "text_format": text_format}), stream)
 
     @overload
@@ -227,11 +236,17 @@ class Responses:
         >>> client.responses.resume(run, approved=True, tools=[delete]).output_text
         'delete: a.txt is gone'
         """
+        from ..tools.runs import resumed
+
         return self._looped(resumed(self._core, run, {**given, "text_format": text_format}), stream)
 
     def _looped(self, loop: Loop, stream: bool) -> RunResult | RunStream:
         if not stream:
             return drive(loop.flow(), self._turn)
+        from ..structured.parsed_streams import WatchedStream
+        from ..tools.run_streams import RunStream
+        from ..tools.runs import growing
+
         value = growing(loop)
 
         def opened(call: Call) -> EventStream:
@@ -303,7 +318,11 @@ class Responses:
         if not stream:
             return self._client._run(retrieved(self._core, response, upstream, text_format, name))
         opening, parser = self._client._run(reopened(self._core, response, upstream, after, text_format, name))
-        return EventStream(opening) if parser is None else ParsedStream(opening, parser)
+        if parser is None:
+            return EventStream(opening)
+        from ..structured.parsed_streams import ParsedStream
+
+        return ParsedStream(opening, parser)
 
     def cancel(self, response: str | Result[Any] | Background[Any], *, upstream: UpstreamLike | None = None) -> Result:
         """Have the provider stop working at an answer."""

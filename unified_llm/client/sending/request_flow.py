@@ -40,7 +40,6 @@ from .api_errors import failed, refused, shown_head, unreachable, unusable
 from .effects import Answer, Ask, Effect, Hop, Opened, Outgoing, answer_kind, lowered
 from .response_check import is_answer, is_event
 from .retry import Retry, made_nothing
-from .stream_adaptation import as_document, as_stream
 
 __all__ = ["outgoing_of", "steps"]
 
@@ -306,6 +305,8 @@ def _once(ask: Ask, upstream: Upstream, sent: Converted, operation: Operation | 
                 raise httpx2.DecodingError("the compressed body ends before its checksum")
             if not ask.stream:
                 return _whole(upstream, raw, head, deleting=ask.http.get("method") == "DELETE")
+            from .stream_adaptation import as_stream
+
             value = _without_secrets(_document(upstream, raw, headers, model, "response"), upstream)
             return Opened(**head, first=as_stream(value, upstream, headers, model), response=response, rest=None)
         return (yield from _begun(upstream, response, head))
@@ -337,6 +338,8 @@ def _whole(upstream: Upstream, raw: bytes, head: dict[str, Any], *, deleting: bo
     headers, model = head["headers"], head["model"]
     if headers.get("content-type", "").startswith("text/event-stream"):
         # Some servers stream unless `stream` is false.
+        from .stream_adaptation import as_document
+
         return Answer(**head, value=as_document(raw, upstream, headers, model), raw=raw, told=True)
     # What is deleted has no document, and often no answer but its status.
     kind = "" if deleting else head["kind"]

@@ -19,11 +19,11 @@ from ...foundation.terminal import printable
 from ...losses import Losses
 from ..sending.decoding import read_answer, read_usage
 from ..upstreams.upstream import Upstream
-from .events import RequestInfo, ResponseInfo, RetryInfo, RetryReason
 from .opentelemetry import Instruments, Span, instruments
 
 if TYPE_CHECKING:
     from ..sending.effects import Answer, Ask, Opened, Outgoing
+    from .events import RequestInfo, ResponseInfo, RetryReason
 
 __all__ = ["SILENT", "Hooked", "Operation", "Telemetry", "count_losses", "log_skipped"]
 
@@ -120,6 +120,8 @@ class Operation:
 
     def sending(self, attempt: int, outgoing: Outgoing) -> Hooked | None:
         """A request is about to be sent."""
+        from .events import RequestInfo
+
         upstream = self._upstream
         self._sent = time.monotonic()
         self._event = RequestInfo(
@@ -159,6 +161,8 @@ class Operation:
         hook, event = self._telemetry.on_retry, self._event
         if hook is None or event is None:
             return None
+        from .events import RetryInfo
+
         lasted = time.monotonic() - self._sent
         return Hooked(hook, RetryInfo(request=event, reason=reason, error=error, duration=lasted, wait=wait,
                                        next_upstream=after))  # fmt: skip
@@ -248,6 +252,8 @@ class Operation:
         error: Exception | None,
         complete: bool,
     ) -> ResponseInfo:
+        from .events import ResponseInfo
+
         found: Any = self._found if self._found is not None else error
         told = (("id", node.get("id")), ("model", node.get("model")), ("finish", _finish(node)))
         texts = {name: self._upstream.hide(text) for name, text in told if type(text) is str}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...foundation.errors import InvalidBody
 from ..inputs.argument_types import check_arguments
-from ..params import Decided, RunOptions, Strategy
+from ..params import Decided, RunOptions
 from ..requests import Call
 from ..results import RunResult
 from ..structured.snapshots import Growing
@@ -18,7 +18,7 @@ from .tool_loop import Loop, unforced
 if TYPE_CHECKING:
     from ..core import Core
 
-__all__ = ["RUN_OPTIONS", "begun", "defaults", "growing", "resumed"]
+__all__ = ["RUN_OPTIONS", "begun", "growing", "resumed"]
 
 Node = dict[str, Any]
 
@@ -27,10 +27,6 @@ RUN_OPTIONS = frozenset((*RunOptions.__annotations__, "max_tool_calls", "text_fo
 
 _LIMITS = ("max_turns", "max_tool_calls", "max_total_tokens", "max_cost")
 _LOOP = ("retries", "approve", "parallel", "hooks", "on_step", "context")
-
-
-def defaults(*, max_turns: int = 10, parallel: bool = True, strategy: Strategy = "auto", retries: int = 0) -> None:
-    """The options of a run that are not None by default, for the signatures of methods."""
 
 
 def begun(core: Core, given: Mapping[str, Any]) -> Loop:

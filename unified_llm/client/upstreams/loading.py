@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
+
+from ...foundation.lazy import load
 
 __all__ = ["loaded"]
 
@@ -15,4 +16,4 @@ def loaded(where: str) -> Any:
     [1]
     """
     module, _, name = where.partition(":")
-    return getattr(import_module(module), name)
+    return getattr(load(module), name)

@@ -8,7 +8,6 @@ Nothing is connected to here, and no key is looked at before a request leaves.
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -318,6 +317,8 @@ def load(path: str | Path) -> dict[str, Upstream]:
 
     Raises `ValueError` naming the table and the field that is wrong.
     """
+    import tomllib
+
     said = tomllib.loads(Path(path).read_text("utf-8")).get("upstreams", {})
     found = {}
     for name, row in said.items():

@@ -7,8 +7,24 @@ depends on a target.
 
 from __future__ import annotations
 
-from .lowering import lower
-from .profile import Change, Lowered, NameRule, SchemaProfile, fit_name
-from .restore import restore_arguments
+from typing import TYPE_CHECKING
+
+from ...foundation.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from .lowering import lower
+    from .profile import Change, Lowered, NameRule, SchemaProfile, fit_name
+    from .restore import restore_arguments
 
 __all__ = ["Change", "Lowered", "NameRule", "SchemaProfile", "fit_name", "lower", "restore_arguments"]
+
+# Every adapter declares a profile, and few requests have a schema to lower.
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_first_use(
+        __name__,
+        {
+            "lowering": "lower",
+            "profile": "Change Lowered NameRule SchemaProfile fit_name",
+            "restore": "restore_arguments",
+        },
+    )
