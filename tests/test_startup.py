@@ -38,7 +38,11 @@ OPTIONAL = {
         "structured.parsed_streams",
         "structured.snapshots",
         "telemetry.events",
-        "tools",
+        "tools.approval",
+        "tools.function_tools",
+        "tools.run_streams",
+        "tools.runs",
+        "tools.tool_loop",
     )
 }
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .background import AsyncBackground, Background
     from .client import AsyncClient, Client
     from .inputs.media import file, image
-    from .results import ModelInfo, Result, RunResult, Step, TokenCount
+    from .results import ModelInfo, Result, TokenCount
     from .sending.retry import Retry
     from .state.store import MemoryStore, Store
     from .streams import AsyncEventStream, EventStream
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .telemetry.events import RequestInfo, ResponseInfo, RetryInfo
     from .tools.function_tools import Tool, ToolContext, tool
     from .tools.mcp import AsyncToolServer, ToolServer
+    from .tools.run_results import RunResult, Step
     from .tools.run_streams import AsyncRunStream, RunStream
     from .tools.tool_loop import Hooks, ToolOutput, TurnDone
     from .tools.tool_outputs import ToolError
@@ -72,7 +73,8 @@ if not TYPE_CHECKING:
             "background": "AsyncBackground Background",
             "client": "AsyncClient Client",
             "inputs.media": "file image",
-            "results": "ModelInfo Result RunResult Step TokenCount",
+            "results": "ModelInfo Result TokenCount",
+            "tools.run_results": "RunResult Step",
             "sending.retry": "Retry",
             "state.store": "MemoryStore Store",
             "streams": "AsyncEventStream EventStream",

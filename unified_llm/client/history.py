@@ -7,7 +7,7 @@ from every other, and reported. https://platform.openai.com/docs/guides/conversa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..engine.registry import adapter
@@ -16,9 +16,12 @@ from ..losses import Fate, Loss
 from ..provenance.provider_references import _nodes, is_foreign_here
 from ..types._tables import CAPABILITY
 
-__all__ = ["Segment", "continued", "said", "withheld"]
+__all__ = ["ASKS", "Segment", "answered_by", "continued", "id_of", "said", "withheld"]
 
 Node = dict[str, Any]
+
+ASKS = "mcp_approval_request"
+"""A call that a provider runs, once it is approved."""
 
 
 class Segment(NamedTuple):
@@ -135,3 +138,13 @@ def _path(value: Any, node: Node) -> tuple[Any, ...] | None:
         if found is not None:
             return (key, *found)
     return None
+
+
+def id_of(call: Mapping[str, Any]) -> str | None:
+    """What a call is decided by: its `call_id`, or the id of a request for approval."""
+    return call.get("id" if call.get("type") == ASKS else "call_id")
+
+
+def answered_by(item: Mapping[str, Any]) -> str | None:
+    """The id of the call that an item answers."""
+    return item.get("approval_request_id" if item.get("type") == "mcp_approval_response" else "call_id")

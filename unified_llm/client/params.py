@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from ..types import _twins as json
     from ..types import request, settings
     from .inputs.media import Drawn
-    from .results import Result, RunResult, Step
+    from .results import Result
     from .tools.approval import Approve
     from .tools.function_tools import Tool
     from .tools.mcp import AsyncToolServer, ToolServer
+    from .tools.run_results import RunResult, Step
     from .tools.tool_loop import Hooks
     from .upstreams.upstream import Upstream
 

@@ -9,27 +9,26 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from ..engine.malformed import FAULTS, refuse_document
-from ..engine.pairs.mapping import json_types
 from ..foundation.errors import InvalidBody
-from ..foundation.json_paths import pointer
 from ..losses import Levels, Losses
 from ..types._tables import KEYS
 from .history import Segment, withheld
 from .inputs.argument_types import check_arguments
 from .inputs.arguments import refuse_argument
 from .inputs.items import input_items, plain
+from .inputs.settings import check_settings
 from .params import Asked
-from .results import Result, RunResult, items_of
+from .results import Result, items_of
 from .sending.deadline import Deadline
+from .tools.run_results import RunResult
 
 if TYPE_CHECKING:
     from .tools.function_tools import Tool
 
-__all__ = ["OPTIONS", "Call", "call_of", "check_settings"]
+__all__ = ["OPTIONS", "Call", "call_of"]
 
 Node = dict[str, Any]
 
@@ -153,49 +152,6 @@ def _before(previous: Any) -> tuple[list[Node], tuple[Segment, ...]]:
         return items_of(input_items(previous)), ()
     except InvalidBody as error:
         raise InvalidBody(error.path.replace("/input", "/previous", 1), error.reason) from error
-
-
-def check_settings(settings: Node) -> None:
-    """Refuse a setting of the wrong type, and a misspelled field of one, with its path."""
-    declared = json_types("request")
-    # The tables suffice for a plain value of its field's type; the models, which take longer to build than a response
-    # takes, check objects and lists, and describe a mistake.
-    unsure = {
-        name: value
-        for name, value in settings.items()
-        if type(value) in (dict, list) or type(value) not in declared.get(name, ())
-    }
-    if unsure:
-        _check_by_model(unsure)
-
-
-def _check_by_model(settings: Node) -> None:
-    from pydantic import ValidationError
-
-    from ..types import Model, Request
-    from ..types.validation import first_problem
-
-    def check_fields(node: Model, path: tuple[str, ...]) -> None:
-        """Refuse a field that looks like another one, in a setting or below. One that looks like none may be new."""
-        fields = {info.alias or name: name for name, info in type(node).__pydantic_fields__.items()}
-        for key in node.__pydantic_extra__ or ():
-            near = get_close_matches(key, sorted(fields.keys() - node.__pydantic_fields_set__), 1, 0.8)
-            if near:
-                raise InvalidBody(pointer((*path, key)), f"unknown field {key!r}; did you mean {near[0]!r}?")
-        for key, name in fields.items():
-            below = getattr(node, name)
-            if isinstance(below, Model):
-                check_fields(below, (*path, key))
-
-    try:
-        made = Request.model_validate(settings)
-    except ValidationError as error:
-        path, reason = first_problem(error, settings)
-        raise InvalidBody(path, reason) from error
-    for name in settings:
-        value = getattr(made, name, None)
-        if isinstance(value, Model):
-            check_fields(value, (name,))
 
 
 def traveling(call: Call, upstreams: Sequence[Any]) -> Node:

@@ -1,6 +1,7 @@
 """What the client hands out: canonical objects with their cost, losses and origin.
 
-A `Result` is a `unified_llm.Response`. Beside it stand the result of a tool loop, a count of tokens, a model's name.
+A `Result` is a `unified_llm.Response`. Beside it stand a count of tokens and the name of a model; the result of a tool
+loop is in `tools/run_results.py`.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from .late_response import LateResponse
 if TYPE_CHECKING:
     from ..foundation.exchange import Exchange
     from ..models.pricing import Cost
-    from ..types.items import CustomToolCall, CustomToolCallOutput, FunctionCall, FunctionCallOutput, Item
+    from ..types.items import CustomToolCall, FunctionCall, Item
 
-__all__ = ["Made", "ModelInfo", "Result", "RunResult", "Step", "TokenCount", "result_of"]
+__all__ = ["Made", "ModelInfo", "Result", "TokenCount", "result_of"]
 
 Node = dict[str, Any]
 
@@ -165,11 +166,11 @@ class Result(LateResponse, Generic[T]):
         # Short, for logs and prompts of interpreters: all of it is in `dump()`.
         yield from ((name, value) for name in ("id", "status", "model") if (value := getattr(self, name)) is not None)
         if text := self.output_text:
-            yield "text", _short(text)
+            yield "text", short(text)
         if calls := [call.name for call in self.tool_calls]:
             yield "tool_calls", calls
         if self.usage is not None:
-            yield "usage", _counted(self.usage)
+            yield "usage", counted(self.usage)
         yield "losses", len(self.losses)
 
 
@@ -182,11 +183,11 @@ def result_of(node: Node, made: Made) -> Result[Any]:
 _SHOWN = 60
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
-def _counted(usage: Usage) -> str:
+def counted(usage: Usage) -> str:
     names = {"in": usage.input_tokens, "out": usage.output_tokens}
     return ", ".join(f"{count} {name}" for name, count in names.items() if count is not None)
 
@@ -217,127 +218,6 @@ def cost_of(usage: Any, upstream: Any, exchange: Exchange | None) -> Cost | None
         return cost(usage, f"{provider}/{model}")
     except (UnknownModel, UnknownProvider, InvalidBody):
         return None
-
-
-@dataclass(frozen=True, slots=True)
-class Step(Generic[T]):
-    """One turn of a tool loop: the answer and the outputs of its tools. `number` counts from 1.
-
-    >>> import unified_llm as ul
-    >>> def now() -> str:
-    ...     return "noon"
-    >>> run = ul.Client().responses.run(model="local/echo", input="[[call now]]", tools=[now])
-    >>> [(step.number, [item.output for item in step.outputs]) for step in run.steps]
-    [(1, ['noon']), (2, [])]
-    """
-
-    number: int
-    response: Result[T]
-    output_nodes: tuple[Node, ...] = field(default=(), repr=False)
-
-    @property
-    def outputs(self) -> tuple[FunctionCallOutput | CustomToolCallOutput, ...]:
-        """What the tools of this turn returned, as canonical items; `output_nodes` are the same as JSON."""
-        return tuple(validate("items", list(self.output_nodes)))
-
-
-@dataclass(frozen=True, slots=True)
-class RunResult(Generic[T]):
-    """A tool loop that has ended: `final` is the last answer, `steps` all of them.
-
-    `stopped` is the reason: "answered"; "calls" where the last answer calls tools that do not run here; "approval"
-    where calls wait for one; "limit" and "error" in the `.result` of errors. The calls are in `pending`, and
-    `responses.resume` goes on. `asked` is the canonical request of the run without its input.
-
-    >>> import unified_llm as ul
-    >>> asked = {"type": "function", "name": "now", "parameters": {"type": "object", "properties": {}}}
-    >>> run = ul.Client().responses.run(model="local/echo", input="[[call now]]", tools=[asked])
-    >>> run.stopped, [call.name for call in run.pending]
-    ('calls', ['now'])
-    """
-
-    steps: tuple[Step[T], ...]
-    stopped: str = "answered"
-    asked: Node = field(default_factory=dict, repr=False)
-    withheld: tuple[str, ...] = field(default=(), repr=False)
-
-    def to_json(self) -> Node:
-        """The run as a JSON object, to go on with in another process: `RunResult.from_json`, `responses.resume`.
-
-        It has the conversation and the usage, but no credential: those of tools are left out, and `withheld` are their
-        paths. `output_parsed` and functions of tools are not in it.
-        """
-        from .tools.run_state import run_to_json
-
-        return run_to_json(self)
-
-    @classmethod
-    def from_json(cls, state: Any) -> RunResult:
-        """The run of `to_json`, as an object or as JSON text. Raises `InvalidBody` for anything else.
-
-        >>> import unified_llm as ul
-        >>> run = ul.Client().responses.run(model="local/echo", input="Hi", tools=[])
-        >>> ul.client.RunResult.from_json(run.to_json()).output_text
-        'Hi'
-        """
-        from .tools.run_state import run_from_json
-
-        return run_from_json(state)
-
-    def __repr__(self) -> str:
-        usage, losses = _counted(self.usage), len(self.losses)
-        text = f"text={_short(self.output_text)!r}, " if self.output_text else ""
-        return f"RunResult({self.stopped!r}, steps={len(self.steps)}, {text}usage={usage!r}, losses={losses})"
-
-    @property
-    def final(self) -> Result[T]:
-        """The last answer."""
-        return self.steps[-1].response
-
-    @property
-    def output_text(self) -> str:
-        """The text of the last answer."""
-        return self.final.output_text
-
-    @property
-    def output_parsed(self) -> T | None:
-        """The value of the last answer, of a run with `text_format=`; None before there is one."""
-        return self.final.output_parsed
-
-    @property
-    def pending(self) -> list[Any]:
-        """The calls of the last answer that wait for the caller."""
-        from .tools.approval import answered_by, id_of
-
-        answered = {answered_by(item) for item in self.steps[-1].output_nodes}
-        return [call for call in self.final.pending_calls if id_of(call.dump()) not in answered]
-
-    @property
-    def items(self) -> list[Item]:
-        """The whole conversation as canonical items, ready to be sent on."""
-        return objects_of(self.item_nodes)
-
-    @property
-    def item_nodes(self) -> list[Node]:
-        """`items` as JSON."""
-        return [*self.final.item_nodes, *self.steps[-1].output_nodes]
-
-    @property
-    def losses(self) -> Losses:
-        """The losses of all requests, each once."""
-        return Losses(dict.fromkeys(loss for step in self.steps for loss in step.response.losses))
-
-    @property
-    def usage(self) -> Usage:
-        """The sums of all turns' tokens; counts that no provider gave are None."""
-        return sum((step.response.usage for step in self.steps if step.response.usage is not None), Usage())
-
-    @property
-    def cost(self) -> Cost | None:
-        """The listed price of all turns together; None where one of them has none."""
-        costs = [step.response.cost for step in self.steps]
-        known = [each for each in costs if each is not None]
-        return sum(known[1:], known[0]) if known and len(known) == len(costs) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import IO, Any
 from ...foundation.errors import UnifiedLLMError
 from ...foundation.terminal import columns, error_line, failure, printable
 from ..client import Client
-from ..results import RunResult
+from ..tools.run_results import RunResult
 from ..tools.tool_loop import ToolOutput, TurnDone
 
 __all__ = ["COMMANDS", "Chat"]

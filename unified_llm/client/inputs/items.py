@@ -17,7 +17,8 @@ from ...foundation.json_paths import pointer
 from ...types._tables import ITEM_TYPES, KEYS, PART_TYPES
 from ...types.roles import ROLES
 from ..history import continued, said
-from ..results import Result, RunResult
+from ..results import Result
+from ..tools.run_results import RunResult
 from .media import part_of, recognized
 
 __all__ = ["input_items", "plain"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from ...passes.keywords import spelled_out
 from ..params import Given, ParseGiven, ResumeGiven, RunGiven, UpstreamLike, defaults, meanings
-from ..results import Result, RunResult, T
+from ..results import Result, T
 from ..retrieval import delete, kept, kept_at, reopened, retrieved
 from ..sending.flows import Turn, ado, adrive
 from ..streams import AsyncEventStream
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..client import AsyncClient
     from ..requests import Call
     from ..structured.parsed_streams import AsyncParsedStream
+    from ..tools.run_results import RunResult
     from ..tools.run_streams import AsyncRunStream
     from ..tools.tool_loop import Loop
 

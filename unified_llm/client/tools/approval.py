@@ -10,30 +10,20 @@ from ...foundation.errors import InvalidBody
 from ...foundation.usage_errors import InvalidArgument
 from ...types._tables import ITEM_TYPES
 from ...types.validation import validate
+from ..history import ASKS, answered_by, id_of
 from ..sending.flows import Hook, Steps
 from .function_tools import Tool, ToolContext
 
 if TYPE_CHECKING:
     from ...types.items import CustomToolCall, FunctionCall
 
-__all__ = ["Approve", "Decisions", "answered_by", "decided", "decision", "id_of", "output_for"]
+__all__ = ["Approve", "Decisions", "decided", "decision", "output_for"]
 
 Node = dict[str, Any]
 Approve: TypeAlias = "Callable[[FunctionCall | CustomToolCall, ToolContext[Any]], Any]"
 _OUTPUTS = frozenset(each for each in ITEM_TYPES if each.endswith("_output"))
-_ASKS = "mcp_approval_request"  # a call that a provider runs, once it is approved
 _OF_TOOLS = ("function_call_output", "custom_tool_call_output")
 REJECTED = "The call was not approved."
-
-
-def id_of(call: Mapping[str, Any]) -> str | None:
-    """What a call is decided by: its `call_id`, or the id of a request for approval."""
-    return call.get("id" if call.get("type") == _ASKS else "call_id")
-
-
-def answered_by(item: Mapping[str, Any]) -> str | None:
-    """The id of the call that an item answers."""
-    return item.get("approval_request_id" if item.get("type") == "mcp_approval_response" else "call_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +96,7 @@ def _is_table(given: Any) -> bool:
 
 
 def _is_node(given: Any) -> bool:
-    return isinstance(given, Mapping) and ("call_id" in given or given.get("type") == _ASKS)
+    return isinstance(given, Mapping) and ("call_id" in given or given.get("type") == ASKS)
 
 
 def _named(given: Any) -> str:
@@ -140,7 +130,7 @@ def _output(id_: str, value: Any, pending: Iterable[Node]) -> Node:
             raise InvalidBody("/outputs", f"the output for {id_!r} has no field 'output'")
         return {**node, "call_id": id_}
     call = next((each for each in pending if id_of(each) == id_), {"call_id": id_})
-    if call.get("type") == _ASKS:
+    if call.get("type") == ASKS:
         raise InvalidBody("/outputs", f"{id_!r} is a request for approval; decide it with approved= or rejected=")
     return output_for(call, output_of(value))
 
@@ -153,11 +143,11 @@ def decision(
     if id_ in decisions.outputs:
         return decisions.outputs[id_]
     if id_ in decisions.rejected:
-        if node.get("type") == _ASKS:
+        if node.get("type") == ASKS:
             return {**_response(id_, False), "reason": decisions.rejected[id_]}
         return output_for(node, decisions.rejected[id_], failed=True)
     if id_ in decisions.approved:
-        return _response(id_, True) if node.get("type") == _ASKS else True
+        return _response(id_, True) if node.get("type") == ASKS else True
     if approve is not None and found is not None:
         said = yield Hook(approve, (validate("item", node), context))
         if said is None or said is True:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...foundation.errors import InvalidBody, UnknownModel, UnknownProvider
 from ...foundation.run_errors import ToolLoopLimitError, UnknownPrice
-from ..results import RunResult, Step
+from .run_results import RunResult, Step
 
 __all__ = ["Limits"]
 

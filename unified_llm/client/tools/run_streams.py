@@ -6,11 +6,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, 
 from typing import TYPE_CHECKING, Any, Generic
 
 from ...foundation.errors import InvalidBody
-from ..results import RunResult, T
+from ..results import T
 from ..sending.flows import Steps, Turn
 from ..streams import EventStream
 from ..structured.parsed_streams import asnapshots, snapshots
 from ..structured.snapshots import Growing
+from .run_results import RunResult
 
 if TYPE_CHECKING:
     from ...types.events import Event

@@ -9,10 +9,10 @@ from ...foundation.errors import InvalidBody
 from ..inputs.argument_types import check_arguments
 from ..params import Decided, RunOptions
 from ..requests import Call
-from ..results import RunResult
 from ..structured.snapshots import Growing
 from .approval import Decisions, decided
 from .run_limits import Limits
+from .run_results import RunResult
 from .tool_loop import Loop, unforced
 
 if TYPE_CHECKING:

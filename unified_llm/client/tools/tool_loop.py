@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from ...foundation.errors import UnifiedLLMError
 from ...foundation.run_errors import OutputParseError, ToolLoopLimitError, UnknownPrice
 from ...types.validation import validate
-from ..history import Segment
+from ..history import Segment, answered_by, id_of
 from ..inputs.items import plain
 from ..requests import Call
-from ..results import Result, RunResult, Step
+from ..results import Result
 from ..sending.flows import Do, Hook, Steps, Turn
 from ..structured.strategies import Parser, correction
-from .approval import Approve, Decisions, answered_by, decision, id_of, output_for
+from .approval import Approve, Decisions, decision, output_for
 from .function_tools import ToolContext, answering
 from .run_limits import Limits
+from .run_results import RunResult, Step
 
 if TYPE_CHECKING:
     from ...types.actions import McpApprovalRequest, McpApprovalResponse

@@ -1,0 +1,57 @@
+"""The settings of a request, as a caller passes them: their types, and the names of fields in them."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Any
+
+from ...engine.pairs.mapping import json_types
+from ...foundation.errors import InvalidBody
+from ...foundation.json_paths import pointer
+
+__all__ = ["check_settings"]
+
+Node = dict[str, Any]
+
+
+def check_settings(settings: Node) -> None:
+    """Refuse a setting of the wrong type, and a misspelled field of one, with its path."""
+    declared = json_types("request")
+    # The tables suffice for a plain value of its field's type; the models, which take longer to build than a response
+    # takes, check objects and lists, and describe a mistake.
+    unsure = {
+        name: value
+        for name, value in settings.items()
+        if type(value) in (dict, list) or type(value) not in declared.get(name, ())
+    }
+    if unsure:
+        _check_by_model(unsure)
+
+
+def _check_by_model(settings: Node) -> None:
+    from pydantic import ValidationError
+
+    from ...types import Model, Request
+    from ...types.validation import first_problem
+
+    def check_fields(node: Model, path: tuple[str, ...]) -> None:
+        """Refuse a field that looks like another one, in a setting or below. One that looks like none may be new."""
+        fields = {info.alias or name: name for name, info in type(node).__pydantic_fields__.items()}
+        for key in node.__pydantic_extra__ or ():
+            near = get_close_matches(key, sorted(fields.keys() - node.__pydantic_fields_set__), 1, 0.8)
+            if near:
+                raise InvalidBody(pointer((*path, key)), f"unknown field {key!r}; did you mean {near[0]!r}?")
+        for key, name in fields.items():
+            below = getattr(node, name)
+            if isinstance(below, Model):
+                check_fields(below, (*path, key))
+
+    try:
+        made = Request.model_validate(settings)
+    except ValidationError as error:
+        path, reason = first_problem(error, settings)
+        raise InvalidBody(path, reason) from error
+    for name in settings:
+        value = getattr(made, name, None)
+        if isinstance(value, Model):
+            check_fields(value, (name,))
