@@ -94,7 +94,7 @@ def test_the_client_raises_the_class_of_the_status(protocol: str, body: str) -> 
             ul.Client(there.upstream, retry=ul.Retry.never()).responses.create(input="Hi")
         error = caught.value
         assert error.status == status
-        assert Retry.is_mended_by_time(error) == may_pass(status), (status, error)
+        assert Retry.is_transient(error) == may_pass(status), (status, error)
         assert error.message.strip() and "<" not in str(error) and "nginx" not in str(error)
         if status == 408 or status >= 500:
             assert isinstance(error, (ul.ServerError, ul.OverloadedError, ul.APITimeoutError)), (status, error)
@@ -146,7 +146,7 @@ def test_what_the_provider_advises_is_passed_on(surface: str, protocol: str, sai
         assert answer.headers.get("x-should-retry") == said
         with pytest.raises(ul.APIError) as caught:
             ul.Client(there.upstream, retry=ul.Retry.never()).responses.create(input="Hi")
-        assert Retry.is_mended_by_time(caught.value) is (said == "true")
+        assert Retry.is_transient(caught.value) is (said == "true")
 
 
 @pytest.mark.parametrize("status", [408, 499, 503, 504])

@@ -24,7 +24,7 @@ TOOL: Any = {
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_the_openai_sdk_over_chat(protocol: str) -> None:
-    upstream = FakeUpstream(protocol).calls("now", zone="UTC").says("Noon.")
+    upstream = FakeUpstream(protocol).calls("now", zone="UTC").returns("Noon.")
     client = openai.OpenAI(api_key="-", http_client=upstream.http_client())
     messages: list[Any] = [{"role": "user", "content": "Time?"}]
     first = client.chat.completions.create(model="m", messages=messages, tools=[TOOL], seed=7).choices[0]
@@ -45,7 +45,7 @@ def test_the_openai_sdk_over_chat(protocol: str) -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_streams_and_the_other_surfaces(protocol: str) -> None:
-    upstream = FakeUpstream(protocol).says("Hello there.")
+    upstream = FakeUpstream(protocol).returns("Hello there.")
     client = openai.OpenAI(api_key="-", http_client=upstream.http_client())
     with client.responses.stream(model="m", input="Hi") as stream:
         assert stream.get_final_response().output_text == "Hello there."
@@ -59,7 +59,7 @@ def test_streams_and_the_other_surfaces(protocol: str) -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_the_google_sdk(protocol: str) -> None:
-    upstream = FakeUpstream(protocol).says("Hello there.")
+    upstream = FakeUpstream(protocol).returns("Hello there.")
     options = types.HttpOptions(httpx_client=upstream.http_client())
     client = genai.Client(api_key="-", http_options=options)
     assert client.models.generate_content(model="some-model", contents="Hi").text == "Hello there."
@@ -70,7 +70,7 @@ def test_the_google_sdk(protocol: str) -> None:
 
 
 def test_generate_content_by_its_paths() -> None:
-    upstream = FakeUpstream("openai-chat").says("Hello.")
+    upstream = FakeUpstream("openai-chat").returns("Hello.")
     body = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}
     root = "https://upstream.example/v1beta/models/some-model"
     with upstream.http_client() as client:
@@ -86,7 +86,7 @@ def test_generate_content_by_its_paths() -> None:
 
 
 def test_asynchronous_clients() -> None:
-    upstream = FakeUpstream("google-interactions").says("Hello.")
+    upstream = FakeUpstream("google-interactions").returns("Hello.")
 
     async def ask() -> str | None:
         async with openai.AsyncOpenAI(api_key="-", http_client=upstream.async_http_client()) as client:

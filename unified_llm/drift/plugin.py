@@ -316,7 +316,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def unified_llm_upstream(request: pytest.FixtureRequest) -> Iterator[FakeUpstream]:
     """An upstream in memory, once for each protocol: give `.http_client()` to the SDK your code uses.
 
-    Queue answers with `.says(text)` and `.calls(name, **arguments)`; `.losses`, `.survives(glob)` and `.requests`
+    Queue answers with `.returns(text)` and `.calls(name, **arguments)`; `.losses`, `.survives(glob)` and `.requests`
     report what happened.
     """
     from .upstream import FakeUpstream

@@ -36,12 +36,12 @@ Answer = dict[str, Any]
 class FakeUpstream:
     """One provider of a protocol (`openai-chat`, `openai-chat:groq`, ...), in memory.
 
-    `says` and `calls` queue what it answers; the last answer is given again and again. An answer may also be a function
-    of the canonical request. `requests` are the wire documents that arrived, in the target's words, `losses` what did
-    not come through as it was, on both ways.
+    `returns` and `calls` queue its answers; the last one is given again and again. An answer may also be a function of
+    the canonical request. `requests` are the wire documents that arrived, in the target's words, `losses` what did not
+    come through as it was, on both ways.
 
     >>> import httpx2
-    >>> upstream = FakeUpstream("anthropic-messages").says("Rain.")
+    >>> upstream = FakeUpstream("anthropic-messages").returns("Rain.")
     >>> body = {"model": "m", "messages": [{"role": "user", "content": "Weather?"}], "seed": 7}
     >>> with upstream.http_client() as client:
     ...     answer = client.post("https://upstream.example/v1/chat/completions", json=body).json()
@@ -58,8 +58,8 @@ class FakeUpstream:
         self._losses: list[Loss] = []
         self._given = 0
 
-    def says(self, text: str) -> FakeUpstream:
-        """Queue an answer in words."""
+    def returns(self, text: str) -> FakeUpstream:
+        """Queue an answer that is this text."""
         part = {"type": "output_text", "text": text, "annotations": []}
         return self.gives({"type": "message", "role": "assistant", "content": [part]})
 
@@ -142,7 +142,7 @@ class FakeUpstream:
 
     def _next(self, asked: Any, source: str, http: Any, exchange: Exchange) -> Answer:
         if not self.answers:
-            self.says(f"An answer from {self.protocol}.")
+            self.returns(f"An answer from {self.protocol}.")
         found = self.answers[min(self._given, len(self.answers) - 1)]
         self._given += 1
         if callable(found):

@@ -9,7 +9,7 @@ from unified_llm.drift import FakeUpstream
 
 
 def test_the_agent_works_everywhere(unified_llm_upstream: FakeUpstream) -> None:
-    unified_llm_upstream.calls("get_weather", city="Oslo").says("It rains in Oslo.")
+    unified_llm_upstream.calls("get_weather", city="Oslo").returns("It rains in Oslo.")
     with unified_llm_upstream.http_client() as client:
         assert agent.ask("Weather in Oslo?", client) == "It rains in Oslo."
     assert len(unified_llm_upstream.requests) == 2

@@ -30,7 +30,7 @@ from ...foundation.errors import (
 
 __all__ = ["Retry", "made_nothing"]
 
-_MENDED_BY_TIME = (RateLimitError, OverloadedError, ServerError, APITimeoutError, APIConnectionError)
+_TRANSIENT = (RateLimitError, OverloadedError, ServerError, APITimeoutError, APIConnectionError)
 _CONFLICT = 409  # a lock at the provider, which the official SDKs try again too
 _UNDONE = frozenset((501, 505))
 
@@ -66,7 +66,7 @@ class Retry:
 
     def delay(self, error: APIError, tried: int) -> float | None:
         """Seconds to wait after the failure of attempt number `tried`; None when nothing is tried again."""
-        if tried >= self.attempts or not self.is_mended_by_time(error):
+        if tried >= self.attempts or not self.is_transient(error):
             return None
         after = error.retry_after
         if after is not None:
@@ -75,11 +75,11 @@ class Retry:
         return wait * (1 - self.jitter * self._random.random())
 
     @staticmethod
-    def is_mended_by_time(error: APIError) -> bool:
-        """Whether another attempt may go better."""
+    def is_transient(error: APIError) -> bool:
+        """Whether the error is temporary, so that another attempt may succeed."""
         if error.should_retry is not None:
             return error.should_retry
-        return error.status == _CONFLICT or (isinstance(error, _MENDED_BY_TIME) and error.status not in _UNDONE)
+        return error.status == _CONFLICT or (isinstance(error, _TRANSIENT) and error.status not in _UNDONE)
 
 
 _NEVER = Retry(attempts=1)

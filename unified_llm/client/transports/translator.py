@@ -379,7 +379,7 @@ class Translator:
             done = write({"error": fields}, surface, "error")
         hops = tuple(each for each in error.hops if isinstance(each, Hop))
         reply = self._reply(done, Losses(), hops, status=error.status or 500)
-        again = Retry.is_mended_by_time(error)
+        again = Retry.is_transient(error)
         if again != (reply.status in _RETRIED or reply.status >= 500):
             # SDKs decide by the status without this header.
             reply.headers.setdefault("x-should-retry", str(again).lower())
