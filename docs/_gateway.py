@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic_core import PydanticUndefined
 
-from unified_llm.gateway import config
+from unified_llm.gateway.configuration import config
 
 PAGE = Path(__file__).parent / "gateway.md"
 START, END = "<!-- configuration -->", "<!-- /configuration -->"

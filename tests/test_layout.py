@@ -41,7 +41,7 @@ UPWARDS = {
     "unified_llm.engine.pairs.reading -> provenance",
 }
 CIRCLING = {"client"}
-CROWDED = {"client/tools", "foundation", "gateway", "gateway/state", "types"}
+CROWDED = {"client/tools", "foundation", "types"}
 
 # What a conversion runs through. It declares nothing in pydantic and opens no connection, so it imports neither.
 HOT_PACKAGES = "engine foundation losses passes provenance streams".split()

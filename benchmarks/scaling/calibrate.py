@@ -23,12 +23,12 @@ import sqlalchemy as sa
 from benchmarks import gateways
 from benchmarks.scaling import database
 from benchmarks.scaling.costs import Costs
-from unified_llm.gateway.config import StateSettings
-from unified_llm.gateway.state import run_rows
+from unified_llm.gateway.configuration.config import StateSettings
 from unified_llm.gateway.state.database import runs, segments
-from unified_llm.gateway.state.event_log import Run
-from unified_llm.gateway.state.locks import NodeLock
-from unified_llm.gateway.state.log_reader import LogReader
+from unified_llm.gateway.state.runs import rows as run_rows
+from unified_llm.gateway.state.runs.event_log import Run
+from unified_llm.gateway.state.runs.locks import NodeLock
+from unified_llm.gateway.state.runs.log_reader import LogReader
 from unified_llm.gateway.state.store import Store
 
 ROUNDS = 4

@@ -20,8 +20,8 @@ from oracles.mounts import serve
 from oracles.plan import Facts, Plan, Turn, plan_of
 from oracles.service import Service
 from unified_llm.gateway.app import Gateway
-from unified_llm.gateway.config import Config
-from unified_llm.gateway.routing import Router
+from unified_llm.gateway.configuration.config import Config
+from unified_llm.gateway.upstreams.routing import Router
 
 BASES = {"google-generate-content": "/v1beta", "google-interactions": "/v1beta"}
 DIALECTS = {"openai-chat": "openai-chat:openai"}  # other servers accept more

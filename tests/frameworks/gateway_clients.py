@@ -15,8 +15,8 @@ import unified_llm as ul
 from frameworks.world import World
 from gateway.served import Served
 from unified_llm.gateway.app import Gateway
-from unified_llm.gateway.config import Config
-from unified_llm.gateway.routing import Router
+from unified_llm.gateway.configuration.config import Config
+from unified_llm.gateway.upstreams.routing import Router
 
 
 class GatewayClients(Served):

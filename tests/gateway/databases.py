@@ -17,7 +17,7 @@ import asyncpg
 import sqlalchemy as sa
 
 from gateway.serving import House
-from unified_llm.gateway.config import StateSettings
+from unified_llm.gateway.configuration.config import StateSettings
 from unified_llm.gateway.state.database import upgrade_tables
 from unified_llm.gateway.state.store import Store, Stored
 from waiting import PATIENCE

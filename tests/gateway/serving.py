@@ -14,8 +14,8 @@ from oracles import mounts
 from oracles.service import Seen
 from sdk_surfaces import SURFACES, Contents, Interactions, Surface
 from unified_llm.gateway.app import Gateway
-from unified_llm.gateway.config import Config
-from unified_llm.gateway.routing import Router
+from unified_llm.gateway.configuration.config import Config
+from unified_llm.gateway.upstreams.routing import Router
 from waiting import PATIENCE
 from waiting import until as until
 

@@ -11,7 +11,7 @@ import pytest
 import zstandard
 
 from gateway.serving import PROTOCOLS, House
-from unified_llm.gateway.access import new_key
+from unified_llm.gateway.access.callers import new_key
 
 CHAT = {"model": "openai-chat", "messages": [{"role": "user", "content": "Hi"}]}
 ROUTES = {

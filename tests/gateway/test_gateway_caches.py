@@ -16,7 +16,7 @@ from gateway.serving import PROTOCOLS, House, Served
 from gateway.test_gateway_files import GOOGLE, PDF, google_of, openai_of, within
 from unified_llm.client.transports.report_headers import LOSSES
 from unified_llm.foundation.secret import Secret
-from unified_llm.gateway.access import new_key
+from unified_llm.gateway.access.callers import new_key
 from unified_llm.gateway.state.references import References, _read
 
 CONTENTS: Any = [

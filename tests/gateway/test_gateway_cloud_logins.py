@@ -16,8 +16,8 @@ from oracles import mounts
 from oracles.platforms import Platforms
 from unified_llm.client.upstreams.credentials import KeyAuth
 from unified_llm.client.upstreams.tokens import Tokens
-from unified_llm.gateway.config import ConfigError, load
-from unified_llm.gateway.routing import Router
+from unified_llm.gateway.configuration.config import ConfigError, load
+from unified_llm.gateway.upstreams.routing import Router
 
 BODY = {"model": "up", "messages": [{"role": "user", "content": "Good morning."}]}
 

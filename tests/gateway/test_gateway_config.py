@@ -15,7 +15,7 @@ from unified_llm.cli import app
 from unified_llm.client.upstreams import resolve
 from unified_llm.gateway.app import Gateway
 from unified_llm.gateway.command import announcement
-from unified_llm.gateway.config import Config, ConfigError, UpstreamSettings, load
+from unified_llm.gateway.configuration.config import Config, ConfigError, UpstreamSettings, load
 
 ROOT = Path(__file__).parents[2]
 WHOLE = """

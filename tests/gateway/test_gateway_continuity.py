@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from gateway.background import begun, ended
 from gateway.serving import House
 from gateway.strict_client import RESPONSES
-from unified_llm.gateway.access import new_key
+from unified_llm.gateway.access.callers import new_key
 from unified_llm.gateway.app import Gateway
 from unified_llm.gateway.state import continuity
 from unified_llm.gateway.state.database import vault

@@ -17,10 +17,10 @@ from unified_llm.foundation.errors import (
     RateLimitError,
     ServerError,
 )
-from unified_llm.gateway.access import Key
-from unified_llm.gateway.config import ConfigError, load
-from unified_llm.gateway.cooldown import Cooldown
-from unified_llm.gateway.routing import Router
+from unified_llm.gateway.access.callers import Key
+from unified_llm.gateway.configuration.config import ConfigError, load
+from unified_llm.gateway.upstreams.cooldown import Cooldown
+from unified_llm.gateway.upstreams.routing import Router
 from upstreams import CHAT, MESSAGE, Canned
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}

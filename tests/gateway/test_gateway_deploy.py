@@ -12,7 +12,7 @@ import yaml
 from typer.testing import CliRunner
 
 from unified_llm.cli import app
-from unified_llm.gateway.config import Config
+from unified_llm.gateway.configuration.config import Config
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "examples" / "deploy"

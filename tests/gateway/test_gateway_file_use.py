@@ -15,7 +15,7 @@ import pytest
 from gateway.serving import PROTOCOLS, URL, House, Served
 from gateway.test_gateway_files import GOOGLE, PDF, PNG, anthropic_of, google_of, openai_of, within
 from gateway.test_gateway_socket import opened
-from unified_llm.gateway.access import new_key
+from unified_llm.gateway.access.callers import new_key
 from unified_llm.gateway.app import Gateway
 
 Node = dict[str, Any]

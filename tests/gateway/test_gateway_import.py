@@ -11,10 +11,10 @@ import yaml
 from typer.testing import CliRunner
 
 from unified_llm.cli import app
-from unified_llm.gateway.access import Key
-from unified_llm.gateway.config import ConfigError, load
-from unified_llm.gateway.routing import Router
-from unified_llm.gateway.yaml_import import Imported, imported
+from unified_llm.gateway.access.callers import Key
+from unified_llm.gateway.configuration.config import ConfigError, load
+from unified_llm.gateway.configuration.yaml_import import Imported, imported
+from unified_llm.gateway.upstreams.routing import Router
 
 # After https://docs.litellm.ai/docs/proxy/configs and .../reliability
 WHOLE = """

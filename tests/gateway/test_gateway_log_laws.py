@@ -23,10 +23,10 @@ from hypothesis.stateful import (
 from gateway.strict_client import RESPONSES, check_numbers, events_of, frames_of
 from unified_llm.client.connections.io import AsyncWire
 from unified_llm.foundation.json_codec import dump
-from unified_llm.gateway.config import StateSettings
+from unified_llm.gateway.configuration.config import StateSettings
 from unified_llm.gateway.state import database as tables
-from unified_llm.gateway.state.event_log import LogWriter, Run
-from unified_llm.gateway.state.runs import Runs
+from unified_llm.gateway.state.runs.event_log import LogWriter, Run
+from unified_llm.gateway.state.runs.runs import Runs
 from unified_llm.gateway.state.store import Conflict, Store
 from unified_llm.streams.folds import decompose
 from unified_llm.streams.framings.sse import encode

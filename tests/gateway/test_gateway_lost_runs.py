@@ -12,11 +12,11 @@ import sqlalchemy as sa
 from gateway.background import begun, ended, streamed
 from gateway.serving import House
 from gateway.strict_client import INTERACTIONS, RESPONSES, check_numbers, events_of, frames_of, id_of
-from unified_llm.gateway.access import new_key
+from unified_llm.gateway.access.callers import new_key
 from unified_llm.gateway.app import Gateway
 from unified_llm.gateway.state import database as tables
-from unified_llm.gateway.state import runs as running
-from unified_llm.gateway.state.runs import Runs
+from unified_llm.gateway.state.runs import runs as running
+from unified_llm.gateway.state.runs.runs import Runs
 
 paths = pytest.mark.parametrize("path", [RESPONSES, INTERACTIONS])
 TEXT = "One, two, three."

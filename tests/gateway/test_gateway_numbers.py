@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from unified_llm.gateway.state import event_log
-from unified_llm.gateway.state.event_log import LogWriter, Run
+from unified_llm.gateway.state.runs import event_log
+from unified_llm.gateway.state.runs.event_log import LogWriter, Run
 from unified_llm.gateway.state.turns import data_of
 from unified_llm.streams.framings.sse import encode
 

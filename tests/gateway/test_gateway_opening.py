@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from gateway.databases import stored, upgrade_tables, with_store
 from gateway.serving import House
-from unified_llm.gateway.config import ConfigError, StateSettings
+from unified_llm.gateway.configuration.config import ConfigError, StateSettings
 from unified_llm.gateway.state import database as stores
 from unified_llm.gateway.state.database import migrate
 from unified_llm.gateway.state.store import Store, Stored, StoreUnavailable

@@ -59,7 +59,7 @@ def test_each_body_is_its_own(house: House) -> None:
 
 def test_a_key_has_no_way_that_another_one_has(house: House) -> None:
     """What was found out for one key is not used for another."""
-    from unified_llm.gateway.access import new_key
+    from unified_llm.gateway.access.callers import new_key
 
     up = canned()
     (free, free_digest), (bound, bound_digest) = new_key(), new_key()

@@ -12,10 +12,10 @@ import pytest
 
 from gateway.serving import PROTOCOLS, House, config
 from gateway.test_gateway_access import ROUTES, said
-from unified_llm.gateway.access import Key
-from unified_llm.gateway.config import ConfigError, load
-from unified_llm.gateway.quota import Quota
-from unified_llm.gateway.replies import Refusal
+from unified_llm.gateway.access.callers import Key
+from unified_llm.gateway.access.quota import Quota
+from unified_llm.gateway.configuration.config import ConfigError, load
+from unified_llm.gateway.responses.replies import Refusal
 from upstreams import CHAT, CHAT_STREAM, Canned, chunk, frames, streamed
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}

@@ -15,7 +15,7 @@ import pytest
 from gateway.serving import House
 from unified_llm.foundation.errors import OverloadedError
 from unified_llm.gateway import reload as reload_module
-from unified_llm.gateway.access import Key
+from unified_llm.gateway.access.callers import Key
 from unified_llm.gateway.app import Gateway
 from unified_llm.gateway.reload import Reloader, read
 from waiting import PATIENCE

@@ -11,10 +11,10 @@ import pytest
 
 from gateway.serving import House
 from unified_llm.client.transports.route_matching import recognize
-from unified_llm.gateway.access import Key
-from unified_llm.gateway.config import ConfigError
-from unified_llm.gateway.replies import Refusal
-from unified_llm.gateway.routing import Router, providers_with_keys
+from unified_llm.gateway.access.callers import Key
+from unified_llm.gateway.configuration.config import ConfigError
+from unified_llm.gateway.responses.replies import Refusal
+from unified_llm.gateway.upstreams.routing import Router, providers_with_keys
 from upstreams import CHAT, CHAT_STREAM, MESSAGE, Canned, chunk, frames, streamed
 
 ASKED = [{"role": "user", "content": "Hi"}]

@@ -21,12 +21,12 @@ from gateway.background import Slow, begun, ended, shown, streamed, wait_for
 from gateway.serving import House
 from gateway.strict_client import RESPONSES, check_numbers, events_of
 from unified_llm.gateway.app import Gateway
-from unified_llm.gateway.config import StateSettings
+from unified_llm.gateway.configuration.config import StateSettings
 from unified_llm.gateway.state import database as stores
-from unified_llm.gateway.state import log_reader, run_rows
-from unified_llm.gateway.state import runs as running
-from unified_llm.gateway.state.event_log import LogWriter
-from unified_llm.gateway.state.locks import NodeLock, notify
+from unified_llm.gateway.state.runs import log_reader, rows
+from unified_llm.gateway.state.runs import runs as running
+from unified_llm.gateway.state.runs.event_log import LogWriter
+from unified_llm.gateway.state.runs.locks import NodeLock, notify
 from unified_llm.gateway.state.store import Conflict, Store, StoreUnavailable
 from waiting import PATIENCE
 
@@ -273,7 +273,7 @@ def test_a_node_reads_its_own_runs_and_those_of_lost_nodes(
     monkeypatch.setattr(running.Runs, "_sweep", lambda self: asyncio.sleep(0))
     one, other = (house.gateway(state={"url": database}) for _ in range(2))
     read: list[str] = []
-    unfinished = run_rows.unfinished
+    unfinished = rows.unfinished
 
     async def seen(store: Store, node: str) -> list[tuple[str, str, bool]]:
         if store is one.store:  # gateways of other tests may still look after theirs
@@ -289,10 +289,10 @@ def test_a_node_reads_its_own_runs_and_those_of_lost_nodes(
                 row = run._replace(id=f"{node}-{number}", owner=node)
                 await one.store.insert(stores.runs, {**row._asdict(), "head": json.dumps(row.head).encode()})
                 other.runs.log.live.setdefault(row.id, LogWriter(one.store, row))
-        monkeypatch.setattr(run_rows, "unfinished", seen)
-        assert set(await run_rows.owners(one.store)) == {"lost", other.runs.lock.node}
+        monkeypatch.setattr(rows, "unfinished", seen)
+        assert set(await rows.owners(one.store)) == {"lost", other.runs.lock.node}
         await one.runs._look()
-        return await run_rows.owners(one.store)
+        return await rows.owners(one.store)
 
     assert house.run(looked()) == [other.runs.lock.node], "the runs of the lost node have ended"
     assert sorted(read) == sorted([one.runs.lock.node, "lost"])

@@ -16,10 +16,10 @@ from client.loopback import loopback
 from gateway.background import Slow, begun, ended, shown, streamed, wait_for
 from gateway.serving import PROTOCOLS, URL, House
 from gateway.strict_client import INTERACTIONS, RESPONSES, check_numbers, events_of
-from unified_llm.gateway.access import new_key
+from unified_llm.gateway.access.callers import new_key
 from unified_llm.gateway.state import database as stores
-from unified_llm.gateway.state import run_rows
 from unified_llm.gateway.state.files import FileStore
+from unified_llm.gateway.state.runs import rows
 from unified_llm.gateway.state.store import StoreUnavailable
 
 surfaces = pytest.mark.parametrize("path", [RESPONSES, INTERACTIONS])
@@ -240,6 +240,6 @@ def test_a_run_that_is_refused_is_not_executed(house: House, monkeypatch: pytest
     parts = [{"type": "input_file", "file_id": file}, {"type": "input_text", "text": "One."}]
     body = {"model": "openai-chat", "input": [{"role": "user", "content": parts}], "background": True}
     assert house.ask(gateway, "POST", RESPONSES, json=body).status_code == 503
-    assert not gateway.runs._tasks and not house.run(run_rows.owners(gateway.store)) and not house.seen
+    assert not gateway.runs._tasks and not house.run(rows.owners(gateway.store)) and not house.seen
     monkeypatch.undo()
     assert ended(house, gateway, RESPONSES, house.ask(gateway, "POST", RESPONSES, json=body).json()["id"])["output"]

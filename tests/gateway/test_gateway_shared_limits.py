@@ -10,9 +10,9 @@ import sqlalchemy as sa
 
 from gateway.serving import House
 from gateway.test_gateway_quota import BODY, USED, keys, post
-from unified_llm.gateway.access import Key
-from unified_llm.gateway.config import StateSettings
-from unified_llm.gateway.replies import Refusal
+from unified_llm.gateway.access.callers import Key
+from unified_llm.gateway.configuration.config import StateSettings
+from unified_llm.gateway.responses.replies import Refusal
 from unified_llm.gateway.state import counters as shared
 from unified_llm.gateway.state.database import counters
 from upstreams import CHAT, Canned

@@ -21,7 +21,7 @@ from client.loopback import event as piece_of
 from client.loopback import loopback, streamed
 from gateway.serving import PROTOCOLS, House, Served, until
 from unified_llm.engine.registry import adapter
-from unified_llm.gateway import socket
+from unified_llm.gateway.routes import socket
 
 upstreams = pytest.mark.parametrize("protocol", PROTOCOLS)
 ENDS = ("response.completed", "response.failed", "response.incomplete", "error")

@@ -17,7 +17,7 @@ from google import genai
 
 from gateway.databases import stored, with_store
 from gateway.serving import PROTOCOLS, URL, House
-from unified_llm.gateway.access import new_key
+from unified_llm.gateway.access.callers import new_key
 from unified_llm.gateway.app import Gateway
 from unified_llm.gateway.state import database as stores
 from unified_llm.gateway.state.store import Conflict, Store, Stored, StoreUnavailable

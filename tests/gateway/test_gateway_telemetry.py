@@ -16,9 +16,9 @@ from client.asking import openai, refusal
 from gateway.serving import BASES, PROTOCOLS, House, Served, config, until
 from gateway.test_gateway_access import ROUTES
 from gateway.test_gateway_quota import keys
-from unified_llm.gateway.config import ConfigError
-from unified_llm.gateway.metrics import Bounded
-from unified_llm.gateway.passed_usage import Tap
+from unified_llm.gateway.configuration.config import ConfigError
+from unified_llm.gateway.responses.passed_usage import Tap
+from unified_llm.gateway.telemetry.metrics import Bounded
 from upstreams import CHAT, CHAT_STREAM, MESSAGE, Canned, frames, streamed
 
 pytest.importorskip("opentelemetry.sdk")

@@ -12,7 +12,7 @@ import pytest
 
 from gateway.serving import House
 from sealed import opaque
-from unified_llm.gateway.access import new_key
+from unified_llm.gateway.access.callers import new_key
 from unified_llm.gateway.app import Gateway
 
 Headers = dict[str, str]

@@ -12,7 +12,7 @@ import pytest
 
 from gateway.serving import URL, House
 from gateway.test_gateway_files import GOOGLE, PDF, PNG, google_of, openai_of, within
-from unified_llm.gateway.access import new_key
+from unified_llm.gateway.access.callers import new_key
 from unified_llm.gateway.state import files as stores
 
 START = {**GOOGLE, "x-goog-upload-protocol": "resumable", "x-goog-upload-command": "start"}

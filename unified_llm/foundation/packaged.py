@@ -16,7 +16,7 @@ __all__ = ["TABLES", "main", "table", "text"]
 
 TABLES = (
     "gateway/clients",
-    "gateway/yaml_import",
+    "gateway/configuration/yaml_import",
     "losses/advice",
     "losses/defaults",
     "losses/reasons",

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .app import Gateway
-    from .config import Config, load
+    from .configuration.config import Config, load
 
 __all__ = ["Config", "Gateway", "load"]
 
-_MODULES = {"Config": "config", "Gateway": "app", "load": "config"}
+_MODULES = {"Config": "configuration.config", "Gateway": "app", "load": "configuration.config"}
 
 
 def __getattr__(name: str) -> Any:

@@ -23,20 +23,15 @@ from ..engine.conversation_api import CONVERSATIONS
 from ..engine.file_api import CACHE_KINDS, KINDS
 from ..foundation.errors import APIConnectionError, APIError, APITimeoutError, CapabilityLost, InvalidRequestError
 from ..foundation.secret import Secret
-from .access import Access, Key
-from .admission import Admission, Admitted, Known, known_by, probe
-from .background import again, begin
-from .body import Disconnected, Peek, check_media_type, peek, read_body
-from .caches import Caches
-from .compaction import COMPACT, compaction
-from .config import Config, ConfigError
-from .conversations import Conversations
-from .files import Files, Sent
-from .head import Head
-from .loss_report import placed
-from .passthrough import Direct, direct
-from .quota import Quota
-from .replies import (
+from .access.callers import Access, Key
+from .access.quota import Quota
+from .configuration.config import Config, ConfigError
+from .requests.admission import Admission, Admitted, Known, known_by, probe
+from .requests.body import Disconnected, Peek, check_media_type, peek, read_body
+from .requests.head import Head
+from .responses.loss_report import placed
+from .responses.passthrough import Direct, direct
+from .responses.replies import (
     Events,
     Finish,
     Passed,
@@ -54,16 +49,21 @@ from .replies import (
     send_whole,
     with_status,
 )
-from .routing import ModelList, Route, Router, model_list, requested_model
-from .socket import serve
+from .routes.background import again, begin
+from .routes.caches import Caches
+from .routes.compaction import COMPACT, compaction
+from .routes.conversations import Conversations
+from .routes.files import Files, Sent
+from .routes.socket import serve
 from .state.continuity import Continuity, ask, keep
 from .state.conversations import ConversationStore
 from .state.counters import SharedCounters
 from .state.naming import renamed
-from .state.runs import Runs
+from .state.runs.runs import Runs
 from .state.store import Store, StoreUnavailable
 from .state.turns import Pending, Turns, unavailable
-from .telemetry import OWN_PATHS, Recorder, note
+from .telemetry.reports import OWN_PATHS, Recorder, note
+from .upstreams.routing import ModelList, Route, Router, model_list, requested_model
 
 __all__ = ["Gateway"]
 

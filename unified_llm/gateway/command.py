@@ -15,8 +15,8 @@ import typer
 from ..foundation.terminal import error_line, fail, printable
 
 if TYPE_CHECKING:
-    from .config import Config
-    from .routing import Router
+    from .configuration.config import Config
+    from .upstreams.routing import Router
 
 __all__ = ["gateway"]
 
@@ -86,8 +86,8 @@ def import_(
 ) -> None:
     """Convert the YAML configuration of another gateway. What was not imported is listed on stderr."""
     _needs_extra()
-    from .config import ConfigError
-    from .yaml_import import imported
+    from .configuration.config import ConfigError
+    from .configuration.yaml_import import imported
 
     try:
         found = imported(file.read_text("utf-8"))
@@ -114,7 +114,7 @@ def new(
 ) -> None:
     """Create an API key, and print the lines for the configuration. The key itself is printed once and not kept."""
     _needs_extra()
-    from .access import new_key
+    from .access.callers import new_key
 
     made, digest = new_key()
     print(f'{made}\n\n[keys.{name}]\nsha256 = "{digest}"')
@@ -122,7 +122,7 @@ def new(
 
 def _load(path: Path | None, listen: str | None) -> tuple[Config, Router]:
     _needs_extra()
-    from .config import ConfigError
+    from .configuration.config import ConfigError
     from .reload import read
 
     try:

@@ -14,9 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from .app import Gateway
-from .config import Config, ConfigError, load
-from .routing import Router
+from .configuration.config import Config, ConfigError, load
 from .state.database import check_database
+from .upstreams.routing import Router
 
 __all__ = ["Reloader", "read"]
 

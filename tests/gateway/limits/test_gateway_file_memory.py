@@ -16,8 +16,8 @@ from gateway.test_gateway_access import said
 from gateway.test_gateway_file_use import ask, request, upload
 from gateway.test_gateway_files import GOOGLE
 from unified_llm.gateway.app import Gateway
-from unified_llm.gateway.config import ConfigError, load
-from unified_llm.gateway.replies import Refusal
+from unified_llm.gateway.configuration.config import ConfigError, load
+from unified_llm.gateway.responses.replies import Refusal
 from unified_llm.gateway.state import continuity, references
 
 SMALL = {"url": "sqlite://", "max_file": 100, "max_files_held": 200}

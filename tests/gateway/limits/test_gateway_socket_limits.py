@@ -19,8 +19,8 @@ from gateway.serving import House, Served, until
 from gateway.test_gateway_quota import BLUE, keys
 from gateway.test_gateway_socket import ENDS, Socket, opened, status_of, text_of
 from gateway.test_gateway_telemetry import LOG, lines
-from unified_llm.gateway import socket as sockets
 from unified_llm.gateway.app import Gateway
+from unified_llm.gateway.routes import socket as sockets
 
 
 def test_each_key_has_so_many_connections(house: House) -> None:

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 
 from client.loopback import HEAD, STREAM, Exchange, Loopback, event, loopback, piece
 from gateway.strict_client import AFTER, events_of, id_of
-from unified_llm.gateway.config import StateSettings
+from unified_llm.gateway.configuration.config import StateSettings
 from unified_llm.gateway.state import database as tables
 
 from .node import LOCKS, SIZE

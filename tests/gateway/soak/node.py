@@ -20,7 +20,8 @@ import sqlalchemy as sa
 from unified_llm.gateway.app import Gateway
 from unified_llm.gateway.reload import read
 from unified_llm.gateway.server import Server
-from unified_llm.gateway.state import locks, runs, store
+from unified_llm.gateway.state import store
+from unified_llm.gateway.state.runs import locks, runs
 
 SIZE = 256
 LOCKS = 248  # where the shared file counts how often the node lost its lock

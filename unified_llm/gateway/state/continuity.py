@@ -24,7 +24,7 @@ import zstandard
 from ...client.connections.io import AsyncWire
 from ...client.transports.translator import Incoming, Reply, Translator
 from ...foundation.json_codec import dump
-from ..replies import Refusal
+from ..responses.replies import Refusal
 from .database import vault
 from .store import Conflict, Store, StoreUnavailable
 from .turns import Recalled

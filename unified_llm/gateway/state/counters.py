@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from ..windows import Window
+from ..access.windows import Window
 from .database import counters
 from .store import Conflict, Store, StoreUnavailable
 

@@ -22,7 +22,7 @@ from alembic.util import CommandError
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from ..config import ConfigError, StateSettings
+from ..configuration.config import ConfigError, StateSettings
 
 __all__ = [
     "CONNECTIONS",

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from ..config import StateSettings
-from ..replies import Refusal
+from ..configuration.config import StateSettings
+from ..responses.replies import Refusal
 from .database import file_parts as parts
 from .database import file_uses as uses
 from .database import files

@@ -21,7 +21,7 @@ from ...client.transports.route_matching import Match
 from ...client.transports.translator import Reply
 from ...engine.registry import adapter, split
 from ...foundation.json_codec import dump, parse
-from ..body import Peek
+from ..requests.body import Peek
 from .store import StoreUnavailable
 from .turns import Recalled, Turns, data_of, named_in, with_data
 

@@ -27,7 +27,7 @@ from ...foundation.json_codec import copied, dump, parse
 from ...foundation.secret import Secret
 from ...losses import Loss, Losses
 from ...passes.convert import write
-from ..replies import Refusal
+from ..responses.replies import Refusal
 from .files import CACHE, FILE, FileStore, StoredFile
 
 __all__ = ["References", "cache_id", "file_id", "find_references", "has_prompt", "has_references"]

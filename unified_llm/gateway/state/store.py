@@ -19,7 +19,7 @@ import zstandard
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from ..config import StateSettings
+from ..configuration.config import StateSettings
 from .conversations import expire_conversations
 from .database import (
     CONNECTIONS,
@@ -35,7 +35,7 @@ from .database import (
     writing,
 )
 from .files import expire_files, release_files
-from .locks import DELETED, notify
+from .runs.locks import DELETED, notify
 
 __all__ = ["Conflict", "Store", "StoreUnavailable", "Stored"]
 

@@ -29,16 +29,16 @@ from ...foundation.secret import Secret
 from ...losses import Losses
 from ...passes.convert import convert, write
 from ...streams.byte_pipeline import ByteStream
-from ..access import Key
-from ..body import Peek
-from ..config import StateSettings
-from ..replies import Refusal, Whole
+from ..access.callers import Key
+from ..configuration.config import StateSettings
+from ..requests.body import Peek
+from ..responses.replies import Refusal, Whole
 from .files import FileStore
 from .references import References, find_references
 from .store import Conflict, Store, Stored, StoreUnavailable
 
 if TYPE_CHECKING:
-    from ..conversations import Named
+    from ..routes.conversations import Named
 
 __all__ = ["Pending", "Recalled", "Turns", "data_of", "foreground", "id_of", "is_response", "named_in",
            "unavailable", "with_data"]  # fmt: skip

@@ -1,0 +1,1 @@
+"""What arrives: the head and the body of a request, uploads, versions, and what the head admits."""

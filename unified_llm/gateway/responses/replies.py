@@ -1,0 +1,306 @@
+"""Responses on their way to the client: the gateway's own, converted streams, and what goes through byte for byte."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, MutableMapping, Sequence
+from contextlib import aclosing
+from typing import Any, NamedTuple
+
+from ...client.connections.io import AsyncWire
+from ...client.sending.effects import Answer, Opened
+from ...client.transports.report_headers import loss_headers
+from ...client.transports.route_matching import recognize, surface_of
+from ...client.transports.stream_translation import SurfaceStream
+from ...client.transports.translator import Reply
+from ...engine.registry import adapter, protocols
+from ...engine.shared.error_headers import header_safe
+from ...foundation.errors import APIError, APITimeoutError, CapabilityLost
+from ...foundation.json_codec import dump
+from ...losses import Losses
+from ...passes.convert import write
+from ...streams.byte_pipeline import ByteStream
+from ...streams.framings.eventstream import reframed
+from .passed_usage import Tap
+
+__all__ = [
+    "Events",
+    "Finish",
+    "Passed",
+    "Receive",
+    "Refusal",
+    "Scope",
+    "Send",
+    "Watch",
+    "Whole",
+    "allowed_methods",
+    "error_reply",
+    "events_of",
+    "json_reply",
+    "protocol_for",
+    "send_events",
+    "send_passed",
+    "send_stream",
+    "send_whole",
+    "with_status",
+]
+
+_UNWATCHED = 0.02  # seconds of a response in which a client that disconnects is not noticed
+_METHODS = ("GET", "POST", "DELETE", "HEAD", "OPTIONS", "PUT", "PATCH")
+
+
+class Whole(NamedTuple):
+    """A response that is not streamed; header names are lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes = b""
+
+    def with_headers(self, more: Mapping[str, str]) -> Whole:
+        """The same with more headers."""
+        return self._replace(headers={**self.headers, **more}) if more else self
+
+
+class Refusal(Exception):
+    """A request that the gateway refuses by itself. `type` is the canonical error type."""
+
+    def __init__(
+        self, status: int, type: str, message: str, *, code: str | None = None, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.type = type
+        self.message = message
+        self.code = code
+        self.headers: Mapping[str, str] | dict[str, str] = headers or {}
+
+    def error(self) -> dict[str, Any]:
+        """The canonical error."""
+        error: dict[str, Any] = {"type": self.type, "message": self.message, "status": self.status}
+        return error if self.code is None else {**error, "code": self.code}
+
+
+def json_reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Whole:
+    """A JSON document."""
+    return Whole(status, {"content-type": "application/json", **(headers or {})}, dump(value))
+
+
+def error_reply(refusal: Refusal, protocol: str) -> Whole:
+    """A refusal in the words of the client protocol."""
+    done = write({"error": refusal.error()}, protocol, "error")
+    own = {name.lower(): value for name, value in header_safe(done.http.get("headers") or {}).items()}
+    again = {} if refusal.status == 429 or refusal.status >= 500 else {"x-should-retry": "false"}
+    headers = {"content-type": "application/json", **own, **again, **refusal.headers}
+    # The status is the refusal's: a client that gets 503 must not read another one that its protocol prefers.
+    return Whole(refusal.status, headers, dump(done.value))
+
+
+def protocol_for(path: str, headers: Mapping[str, str]) -> str:
+    """The client protocol whose envelope fits a request that matches no route: by path, by headers, else the first."""
+    for method in _METHODS:
+        if (found := recognize(method, path, headers)) is not None:
+            return surface_of(found, path, headers)
+    known = [adapter(name) for name in protocols()]
+    for each in known:
+        if any(mark in headers for mark in each.marks) or any(f"/{root}/" in path for root in each.roots):
+            return each.protocol
+    plain: Sequence[str] = [each.protocol for each in known if not each.marks and not each.roots]
+    return (plain or [each.protocol for each in known])[0]
+
+
+def allowed_methods(path: str, headers: Mapping[str, str]) -> list[str]:
+    """The methods for which a path has a route."""
+    return [method for method in _METHODS if recognize(method, path, headers) is not None]
+
+
+def with_status(error: APIError) -> APIError:
+    """An error with the status that a gateway has for it, where no upstream gave one."""
+    if error.status is None:
+        error.status = 504 if isinstance(error, APITimeoutError) else 502
+    return error
+
+
+# ---- sending -----------------------------------------------------------------------------------------------------
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+Finish = Callable[[SurfaceStream, list[bytes]], Awaitable[list[bytes]]]
+"""Called with the last events of a complete stream before they are sent; returns those that are sent."""
+
+
+class Passed(NamedTuple):
+    """A response that goes to the client as its upstream sent it."""
+
+    answer: Answer | Opened
+    protocol: str
+
+
+async def send_whole(send: Send, reply: Whole, *, body: bool = True) -> None:
+    """A response in one piece; without its body for HEAD."""
+    length = {} if reply.status == 204 else {"content-length": str(len(reply.content))}
+    await _start(send, reply.status, {**reply.headers, **length})
+    await send({"type": "http.response.body", "body": reply.content if body else b""})
+
+
+async def events_of(wire: AsyncWire, reply: Reply, finish: Finish | None = None) -> AsyncGenerator[bytes, None]:
+    """The events of a converted stream, one by one, to an end in any case."""
+    assert reply.stream is not None and reply.opened is not None
+    stream, surface = wire.stream(reply.opened), reply.stream
+    try:
+        try:
+            async for chunk in stream:
+                out = surface.feed(chunk)
+                if finish is not None and surface.is_complete:
+                    out, finish = await finish(surface, out), None
+                for event in out:
+                    yield event
+            last = surface.close()
+            if finish is not None and surface.is_complete:
+                last = await finish(surface, last)
+        except APIError as error:
+            last = surface.broken(error.error)
+        except CapabilityLost as error:
+            last = surface.broken({"type": "invalid_request", "code": "capability_lost", "message": str(error)})
+        for event in last:
+            yield event
+    finally:
+        await stream.aclose()
+        surface.leave()
+
+
+async def send_stream(
+    send: Send, wire: AsyncWire, reply: Reply, cors: Mapping[str, str], finish: Finish | None = None
+) -> None:
+    """A converted stream: one write an event, because some clients need that."""
+    surface = reply.stream
+    assert surface is not None
+    binary = surface.binary
+    async with aclosing(events_of(wire, reply, finish)) as events:
+        first = await anext(events, None) if surface.has_headers else None
+        await _start(send, reply.status, {**reply.headers, **surface.headers, **cors})
+        if first is not None:
+            first = reframed(first) if binary else first
+            await send({"type": "http.response.body", "body": first, "more_body": True})
+        async for event in events:
+            event = reframed(event) if binary else event
+            await send({"type": "http.response.body", "body": event, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def send_passed(send: Send, wire: AsyncWire, passed: Passed, cors: Mapping[str, str]) -> None:
+    """A response byte for byte."""
+    found = passed.answer
+    headers = {**loss_headers(Losses(), found.hops, found.upstream), **cors}
+    if found.request_id:
+        headers["x-request-id"] = found.request_id
+    if isinstance(found, Answer):
+        content = dump(found.value) if found.told else found.raw
+        await send_whole(send, Whole(found.status, {"content-type": "application/json", **headers}, content))
+        return
+    kind = found.headers.get("content-type", "text/event-stream")
+    await _start(send, 200, {"content-type": kind, "cache-control": "no-cache", **headers})
+    stream, last = wire.stream(found), b""
+    tap = Tap(found) if found.operation is not None else None
+    failure: Exception | None = None
+    complete = False
+    try:
+        feed = None if tap is None else tap.feed
+        async for chunk in stream:
+            if feed is not None:
+                feed(chunk)
+            if b'"error' in chunk:  # some servers repeat what they were sent
+                text = found.upstream.hide(chunk.decode("utf-8", "surrogateescape"))
+                chunk = text.encode("utf-8", "surrogateescape")
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        complete = True
+    except APIError as error:
+        failure = error
+        last = b"".join(ByteStream(passed.protocol, passed.protocol).fail(error.error))
+    finally:
+        await stream.aclose()
+        if tap is not None:
+            tap.end(failure, complete)
+    await send({"type": "http.response.body", "body": last})
+
+
+class Events(NamedTuple):
+    """Events from the log of a run, in the framing of a protocol."""
+
+    events: AsyncGenerator[bytes, None]
+    protocol: str
+
+
+async def send_events(send: Send, found: Events, cors: Mapping[str, str]) -> None:
+    """A stream from the log."""
+    kind = adapter(found.protocol).streams.framing.content_type
+    await _start(send, 200, {"content-type": kind, "cache-control": "no-cache", "x-accel-buffering": "no", **cors})
+    async with aclosing(found.events) as events:
+        async for event in events:
+            await send({"type": "http.response.body", "body": event, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+class _Work:
+    """A response that is being made, and the task that waits for its client to disconnect, once there is one."""
+
+    __slots__ = ("is_left", "receive", "task", "watch")
+
+    def __init__(self, task: asyncio.Task[Any], receive: Receive) -> None:
+        self.task, self.receive = task, receive
+        self.watch: asyncio.Task[None] | None = None
+        self.is_left = False
+
+    async def look(self) -> None:
+        """Cancel the work when the client disconnects."""
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
+        self.is_left = True
+        self.task.cancel()
+
+
+class Watch:
+    """Cancels the work of responses whose clients disconnect, which is looked for once a response takes a while.
+
+    Most are complete by then: a task for each would cost as much as the rest of the server. One timer is for all.
+    """
+
+    def __init__(self) -> None:
+        self._new: set[_Work] = set()
+        self._old: set[_Work] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def until_gone(self, work: Coroutine[Any, Any, None], receive: Receive) -> None:
+        """Do the work of a response until it is done, or its client is gone."""
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task(loop)
+        assert task is not None
+        mine = _Work(task, receive)
+        self._new.add(mine)
+        if self._loop is not loop:
+            self._loop = loop
+            loop.call_later(_UNWATCHED, self._tick)
+        try:
+            await work
+        except asyncio.CancelledError:
+            if not mine.is_left or task.uncancel():
+                raise
+        finally:
+            self._new.discard(mine)
+            self._old.discard(mine)
+            if mine.watch is not None:
+                mine.watch.cancel()
+
+    def _tick(self) -> None:
+        """Watch what was there at the last tick."""
+        for each in self._old:
+            each.watch = asyncio.ensure_future(each.look())
+        self._old, self._new = self._new, set()
+        self._loop = asyncio.get_running_loop() if self._old else None
+        if self._loop is not None:
+            self._loop.call_later(_UNWATCHED, self._tick)
+
+
+async def _start(send: Send, status: int, headers: Mapping[str, str]) -> None:
+    raw = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": status, "headers": raw})

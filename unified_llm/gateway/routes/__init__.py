@@ -1,0 +1,1 @@
+"""The routes beside plain creation: files, caches, conversations, compaction, background runs, WebSocket."""

@@ -1,0 +1,1 @@
+"""Runs in the background: their rows, the locks of their nodes, and the log of their events."""

@@ -1,0 +1,1 @@
+"""Reports of the requests: the log, and the metrics."""

@@ -1,0 +1,326 @@
+"""Which upstreams answer a request: the name of a model, or of an upstream, becomes an ordered list of upstreams.
+
+A name is looked up in this order: `[models]` exactly, `[models]` with wildcards (the longest pattern first), an
+upstream (`name` or `name/model`), a provider (`provider/model`), and the catalog for a plain name that one of the
+providers serves. Only names lead anywhere: no request can name a URL.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import random
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...client.sending.effects import Answer, Ask, OnFailure
+from ...client.sending.model_list import listed, page
+from ...client.sending.request_flow import steps
+from ...client.sending.retry import Retry
+from ...client.transports.route_matching import Match
+from ...client.upstreams.resolve import upstream as make_upstream
+from ...client.upstreams.tokens import check_login
+from ...client.upstreams.upstream import Upstream
+from ...engine.adapter import Adapter
+from ...engine.registry import adapter
+from ...foundation.errors import APIError, CapabilityRefused, InvalidRequestError, UnifiedLLMError, UnknownProvider
+from ...foundation.usage_errors import MissingExtra
+from ...losses import Levels
+from ...models.catalog import current
+from ...models.endpoints import provider, providers
+from ...models.provider_table import aliases, table
+from ...passes.convert import write
+from ..access.callers import Key
+from ..configuration.config import Config, ConfigError, ModelRoute
+from ..responses.replies import Refusal, Whole, json_reply
+from .cooldown import Cooldown
+
+__all__ = ["ModelList", "Route", "Router", "list_document", "model_list", "providers_with_keys", "requested_model"]
+
+Node = dict[str, Any]
+_LONGEST = 200  # characters of a model's name, which is kept in logs and here
+_MOST = 1_000  # upstreams of single models that are kept
+_FRESH = 300.0  # seconds for which a list of models is kept
+_PATIENCE = 10.0  # seconds that one upstream may take to list its models
+
+
+class Route(NamedTuple):
+    """Where a request goes: upstreams in the order in which they are tried, the levels of losses, and who is called
+    with an upstream that failed."""
+
+    upstreams: tuple[Upstream, ...]
+    on_loss: Levels = "ignore"
+    on_failure: OnFailure | None = None
+
+
+class _Target(NamedTuple):
+    upstream: str
+    model: str | None
+
+
+def requested_model(name: Any) -> str | None:
+    """The name of the model in a request, None where it has none. Raises `Refusal` (400) for what is not a name."""
+    if not isinstance(name, str) or not name:
+        return None
+    if len(name) > _LONGEST or not name.isprintable():
+        reason = f"model must have at most {_LONGEST} printable characters"
+        raise Refusal(400, "invalid_request", reason, code="invalid_model")
+    return name
+
+
+class Router:
+    """The names of one configuration. `upstreams` are those of `[upstreams]`, by name."""
+
+    def __init__(self, config: Config, upstreams: Mapping[str, Upstream] | None = None) -> None:
+        self.upstreams: dict[str, Upstream] = {name: each.with_(label=name) for name, each in (upstreams or {}).items()}
+        self.cooldown: Cooldown = Cooldown()
+        names = config.gateway.providers
+        self.providers: tuple[str, ...] = (
+            providers_with_keys() if names is None else tuple(aliases().get(each, each) for each in names)
+        )
+        self.models: dict[str, ModelRoute] = config.models
+        # More specific patterns first; the order of the file decides between equals.
+        patterns = sorted((each for each in config.models if "*" in each), key=lambda each: -len(each))
+        self._patterns = [
+            (re.compile("(.*)".join(map(re.escape, each.split("*"))), re.DOTALL), each) for each in patterns
+        ]
+        self._made: OrderedDict[_Target, Upstream] = OrderedDict()
+        self._resolved: OrderedDict[tuple[str | None, Key, str | None], tuple[Route, float]] = OrderedDict()
+        problems = list(self._problems())
+        if problems:
+            raise ConfigError(problems)
+
+    @classmethod
+    def load(cls, config: Config, path: str | Path | None = None) -> Router:
+        """The router of a configuration that was read from `path`. Raises `ConfigError`."""
+        try:
+            upstreams = Upstream.load(path) if path is not None else {}
+        except (ValueError, UnifiedLLMError) as error:
+            raise ConfigError([str(error)]) from None
+        return cls(config, upstreams)
+
+    def _problems(self) -> Iterator[str]:
+        for name in self.providers:
+            try:
+                login = provider(name).login
+                if login:
+                    check_login(login)
+            except (UnknownProvider, MissingExtra) as error:
+                yield f"gateway.providers: {error}"
+        for name, route in self.models.items():
+            for target in route.to:
+                first = target.partition("/")[0]
+                if "{model}" in first or "*" in first:
+                    continue
+                if first not in self.upstreams and aliases().get(first, first) not in self.providers:
+                    yield f"models.{name}: unknown upstream {first!r}{self._hint(first)}"
+
+    def _hint(self, name: str) -> str:
+        known = [*self.upstreams, *self.providers]
+        near = difflib.get_close_matches(name, known, 1)
+        return f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(known) or 'none'}"
+
+    def resolve(self, model: str | None, key: Key, named: str | None = None) -> Route:
+        """The route of a requested model; `named` is the upstream that the request insists on.
+
+        Raises `Refusal`: 400 without a model, 403 for what the key may not use, 404 for unknown names.
+        """
+        asked = (model, key, named)
+        found = self._resolved.get(asked)
+        if found is None:
+            route, cooldown, drawn = self._resolve(model, key, named)
+            found = route, cooldown
+            if not drawn:
+                self._resolved[asked] = found
+                if len(self._resolved) > _MOST:
+                    self._resolved.popitem(last=False)
+        route, cooldown = found
+        if not cooldown:
+            return route
+        on_failure = partial(self.cooldown.failed, seconds=cooldown)
+        return route._replace(upstreams=self.cooldown.available(route.upstreams), on_failure=on_failure)
+
+    def _resolve(self, model: str | None, key: Key, named: str | None) -> tuple[Route, float, bool]:
+        """The route but for targets that failed lately, its cooldown, and whether its order was drawn by weights."""
+        if model is None and named is None:
+            raise Refusal(400, "invalid_request", "no model given; set model", code="missing_model")
+        if model is not None and not key.may_request(model):
+            raise Refusal(403, "permission", f"this API key may not use model {model!r}", code="model_not_allowed")
+        on_loss: Levels = "ignore"
+        cooldown, drawn = 0.0, False
+        if named is not None:
+            if named not in self.upstreams and named not in self.providers:
+                reason = f"unknown upstream {named!r}{self._hint(named)}"
+                raise Refusal(404, "not_found", reason, code="upstream_not_found")
+            rest = (model or "").removeprefix(f"{named}/") or None
+            targets = [_Target(named, rest)]
+        else:
+            assert model is not None
+            targets, rules = self._targets(model)
+            if rules is not None:
+                on_loss, cooldown, drawn = rules.on_loss or "ignore", rules.cooldown, bool(rules.weights)
+        allowed = [each for each in targets if key.may_reach(each.upstream)]
+        if targets and not allowed:
+            whose = ", ".join(dict.fromkeys(each.upstream for each in targets))
+            raise Refusal(403, "permission", f"this API key may not use {whose}", code="upstream_not_allowed")
+        if not allowed:
+            hint = "; name it provider/model" if model and "/" not in model else ""
+            raise Refusal(404, "not_found", f"model {model!r} not found{hint}", code="model_not_found")
+        found = tuple(self._upstream(each, explicit=named is None) for each in allowed)
+        return Route(found, on_loss), cooldown, drawn
+
+    def _targets(self, model: str) -> tuple[list[_Target], ModelRoute | None]:
+        rules = self.models.get(model) if "*" not in model else None
+        matched: tuple[str, ...] = ()
+        if rules is None:
+            for pattern, name in self._patterns:
+                if (found := pattern.fullmatch(model)) is not None:
+                    rules, matched = self.models[name], found.groups()
+                    break
+            else:
+                return self._direct(model), None
+        targets = (_filled(target, model, matched) for target in _drawn(rules))
+        return [each for target in targets for each in self._direct(target)], rules
+
+    def _direct(self, name: str) -> list[_Target]:
+        """The target that a name is by itself."""
+        first, slash, rest = name.partition("/")
+        if first in self.upstreams:
+            return [_Target(first, rest or None)]
+        owner = aliases().get(first, first)
+        if slash and rest and owner in self.providers:
+            return [_Target(owner, rest)]
+        listing = current().raw
+        for each in self.providers:
+            if name in (listing.get(each) or {}).get("models", ()):
+                return [_Target(each, name)]
+        return []
+
+    def _upstream(self, target: _Target, *, explicit: bool) -> Upstream:
+        found = self.upstreams.get(target.upstream)
+        label = f"{target.upstream}/{target.model}"
+        if found is not None:
+            # An upstream with a model of its own keeps it, unless the name is upstream/model.
+            if target.model is None or (found.model is not None and not explicit):
+                return found
+            return self._kept(target, lambda: found.with_(model=target.model, label=label))
+        if target.model is None:
+            raise Refusal(400, "invalid_request", "no model given; set model", code="missing_model")
+        return self._kept(target, lambda: make_upstream(label).with_(label=label))
+
+    def _kept(self, target: _Target, make: Callable[[], Upstream]) -> Upstream:
+        found = self._made.get(target)
+        if found is None:
+            try:
+                found = make()
+            except (UnifiedLLMError, ValueError) as error:
+                raise Refusal(404, "not_found", str(error), code="model_not_found") from None
+            self._made[target] = found
+            if len(self._made) > _MOST:
+                self._made.popitem(last=False)
+        return found
+
+
+def _drawn(rules: ModelRoute) -> list[str]:
+    """The targets in the order in which they are tried: as listed, or drawn by their weights."""
+    if not rules.weights:
+        return rules.to
+    # Efraimidis and Spirakis (2006): the largest u ** (1 / w) comes first in proportion to its weight.
+    draws = [random.random() ** (1 / weight) if weight else -1.0 for weight in rules.weights]
+    return [target for _, target in sorted(zip(draws, rules.to), key=lambda pair: -pair[0])]
+
+
+def _filled(target: str, model: str, matched: Sequence[str]) -> str:
+    """A target with the requested name for `{model}` and what each `*` matched for its own.
+
+    >>> _filled("vllm/*", "team/qwen3", ["qwen3"]), _filled("vllm/{model}", "qwen3", [])
+    ('vllm/qwen3', 'vllm/qwen3')
+    """
+    pieces = target.split("*")
+    texts = [*matched[: len(pieces) - 1], ""]
+    return "".join(piece.replace("{model}", model) + text for piece, text in zip(pieces, texts))
+
+
+def providers_with_keys() -> tuple[str, ...]:
+    """The offline provider, and every provider whose API key is set in the environment."""
+    order = {name: place for place, name in enumerate(table())}
+    known = sorted(providers(), key=lambda each: order.get(each.id, len(order)))
+    return tuple(each.id for each in known if each.endpoints and (each.transports or each.key() is not None))
+
+
+class ModelList:
+    """The models that can be requested: the names of `[models]`, the upstreams, and what their providers list.
+
+    Upstreams are queried at the same time, and their lists are kept for five minutes. One that does not answer is left
+    out, or replaced by the catalog where that lists its models.
+    """
+
+    def __init__(self, router: Router) -> None:
+        self._router = router
+        self._kept: dict[str, tuple[float, list[Node]]] = {}
+
+    async def all(self, wire: Any, key: Key) -> list[Node]:
+        """The canonical entries that a key may use."""
+        router = self._router
+        found: dict[str, Node] = {name: _entry(name) for name in router.models if "*" not in name}
+        open_ended = []
+        for name, upstream in router.upstreams.items():
+            found.setdefault(name, _entry(name))
+            if upstream.model is None and key.may_reach(name):
+                open_ended.append((name, upstream))
+        open_ended += [(name, make_upstream(name)) for name in router.providers if key.may_reach(name)]
+        lists = await asyncio.gather(*(self._of(wire, name, each) for name, each in open_ended))
+        for (name, _), entries in zip(open_ended, lists):
+            for each in entries:
+                found.setdefault(f"{name}/{each['id']}", {**each, "id": f"{name}/{each['id']}"})
+        return [each for each in found.values() if key.may_request(each["id"])]
+
+    async def _of(self, wire: Any, name: str, upstream: Upstream) -> list[Node]:
+        kept = self._kept.get(name)
+        if kept is not None and kept[0] > time.monotonic():
+            return kept[1]
+        try:
+            found = await wire.run(listed(upstream, _send))
+        except (APIError, CapabilityRefused):
+            found = [_entry(each) for each in (current().raw.get(name) or {}).get("models", ())]
+        found = [each for each in found if each.get("id")]
+        self._kept[name] = (time.monotonic() + _FRESH, found)
+        return found
+
+
+def _send(ask: Ask, upstream: Upstream) -> Generator[Any, Any, Answer]:
+    plain = Ask(kind=ask.kind, http=ask.http, patience=_PATIENCE)
+    answer = yield from steps(plain, [upstream], Retry.never())
+    return answer  # type: ignore[return-value]
+
+
+def model_list(models: Sequence[Node], match: Match, query: Mapping[str, Any]) -> Whole:
+    """The list of models, or one of them, in the shape of the client's protocol. Raises `Refusal`."""
+    known, alone = adapter(match.protocol), match.names.get("model")
+    try:
+        node = list_document(models, known, query, alone)
+    except InvalidRequestError as error:
+        raise Refusal(400, "invalid_request", error.message) from None
+    done = write(node, match.protocol, "models")
+    return json_reply(done.value if alone is None else done.value[known.entries][0])
+
+
+def list_document(models: Sequence[Node], known: Adapter, query: Mapping[str, Any], alone: str | None) -> Node:
+    """The canonical list for a client: a page of it, or (with `alone`) the one entry. Raises `Refusal`."""
+    if alone is None:
+        return page(models, known, query)
+    one = next((each for each in models if each["id"] == alone), None)
+    if one is None:
+        raise Refusal(404, "not_found", f"model {alone!r} not found", code="model_not_found")
+    return {"models": [one]}
+
+
+def _entry(name: str) -> Node:
+    """A canonical model of which only the name is known."""
+    # Clients demand both fields; 0 stands for an unknown date, as at providers.
+    return {"type": "model", "id": name, "created_at": 0, "owned_by": "unified_llm"}
