@@ -14,10 +14,14 @@ from unified_llm.engine.pairs.mapping import Fated, Owned, lookup
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.emulation import INPUT, as_function
 from unified_llm.foundation.json_codec import dump_text
+from unified_llm.passes.schemas import lower
+
+from .schema import STRICT
 
 __all__ = [
     "called_as_function",
     "declared_as_function",
+    "enforce_schema",
     "fit_identifier",
     "fit_values",
     "fit_words",
@@ -40,6 +44,8 @@ _EFFORTS = ("reasoning_effort", "reasoning.effort")
 # Choices of tools in the words of others, and the nearest there are here.
 _CHOICES = {"validated": "auto", "any": "required"}
 _SCHEMA_NAME = "response"
+# The protocols in which a schema without `strict` is only shown to the model.
+_OPTIONAL_STRICT = ("openai-chat", "openai-responses")
 _LONGEST_IDENTIFIER = 128
 _STRANGE = "the server refuses unknown parameters"
 
@@ -131,6 +137,25 @@ def name_schema(format_: Node, w: Writer) -> None:
     if format_.get("name") is None:
         format_["name"] = _SCHEMA_NAME
         w.added(format_, "name", "the API demands one")
+
+
+def enforce_schema(format_: Node, w: Writer) -> None:
+    """Other protocols make the model follow every schema of structured output, which is done with `strict` only here.
+
+    It is written where it accepts the schema as it is. A schema that would have to be rewritten for it stays, reported.
+
+    https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
+    """
+    schema = format_.get("schema")
+    if format_.get("strict") is not None or type(schema) is not dict or w.source in _OPTIONAL_STRICT:
+        return
+    done = lower(schema, STRICT)
+    if done.changes or done.schema != schema:
+        told = "followed less closely: strict does not accept this schema"
+        w.report(w.doc, ("text", "format", "schema"), "approximated", told)
+        return
+    format_["strict"] = True
+    w.added(format_, "strict", "written because the target's default differs")
 
 
 def fit_identifier(c: Node, w: Writer) -> None:

@@ -161,7 +161,7 @@ def _prepare_request(
         plain = _plainly(items, reader, writer)
         mended = mend(node, rules, writer, whole=kind is goal.adapter.kinds.get("request"), plain=plain)
         if mended is not node:
-            writer.context["given"] = {**node}
+            writer.context.setdefault("given", {**node})
             node.clear()
             node.update(mended)
             _follow(writer.context.get("replaced", ()), reader)

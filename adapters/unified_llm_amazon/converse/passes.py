@@ -164,6 +164,9 @@ def settle_settings(c: Node, w: Writer) -> None:
     if isinstance(heat, (int, float)) and heat > 1:
         w.report(w.doc, ("temperature",), "approximated", "1 is the most")
         c["temperature"] = 1
+    said = all(c.get(key) is not None and type(c[key]) is not Fated for key in ("temperature", "top_p"))
+    if said and (model.reasoning.adaptive or model.reasoning.budget is not None):
+        c["top_p"] = Fated("lost", "Anthropic's models do not take it together with temperature")
 
 
 def write_reasoning(c: Node, wire: Node, w: Writer) -> None:
@@ -244,7 +247,11 @@ def _write_effort(own: Node, output: Node, c: Node, wire: Node, w: Writer) -> No
             output["effort"] = word
             own.pop("effort") if word == effort else own.update(effort=Fated("approximated", f"sent as {word!r}"))
     asked = type(effort) is str or type(budget) is int or control in ("enabled", "adaptive")
-    if facts.budget is not None and asked and (type(budget) is int or not facts.adaptive):
+    if asked and (facts.budget is not None or facts.adaptive) and _is_forced(wire):
+        for key in ("effort", "control", "budget_tokens"):
+            if own.get(key) is not None and type(own[key]) is not Fated:
+                own[key] = Fated("lost", "no thinking beside a forced tool")
+    elif facts.budget is not None and asked and (type(budget) is int or not facts.adaptive):
         _write_budget(own, c, wire, w, model)
     elif facts.adaptive and (control is not None or facts.default != "on"):
         wire[_THINKING] = {"thinking": {"type": "adaptive"}}
@@ -274,6 +281,12 @@ def _write_config(own: Node, wire: Node, w: Writer, facts: ReasoningProfile) -> 
             w.report(w.doc, (name,), "lost", f"the model refuses it beside effort {word!r}")
     if not inference:
         wire.pop("inferenceConfig", None)
+
+
+def _is_forced(wire: Node) -> bool:
+    """Whether the model has to call a tool, which Anthropic's models refuse beside thinking."""
+    choice = (wire.get("toolConfig") or {}).get("toolChoice") or {}
+    return "any" in choice or "tool" in choice
 
 
 def _write_budget(own: Node, c: Node, wire: Node, w: Writer, model: ModelProfile) -> None:

@@ -101,7 +101,8 @@ def read_tools(w: Node, node: Node, r: Reader, at: tuple[Any, ...]) -> None:
 
 _CHOICES = {"auto": "auto", "any": "required"}
 _FREE: Node = {"auto": {}}
-_WRITTEN = {"auto": "auto", "required": "any", "validated": "any"}
+# `validated` leaves it to the model whether to call a tool at all.
+_WRITTEN = {"auto": "auto", "required": "any", "validated": "auto"}
 
 
 def write_tools(c: Node, wire: Node, w: Writer) -> None:
@@ -148,7 +149,10 @@ def _called(items: Any) -> dict[str, None]:
 def _write_choice(c: Node, choice: Any, config: Node, w: Writer) -> None:
     if type(choice) is str and choice in _WRITTEN:
         config["toolChoice"] = {_WRITTEN[choice]: {}}
-        del c["tool_choice"]
+        if choice == "validated":
+            c["tool_choice"] = Fated("approximated", "sent as 'auto'")
+        else:
+            del c["tool_choice"]
         return
     if type(choice) is not dict:
         return
@@ -160,4 +164,8 @@ def _write_choice(c: Node, choice: Any, config: Node, w: Writer) -> None:
         else:
             own["type"] = Fated("approximated", "sent as a function")
     elif own.get("type") == "allowed_tools" and own.get("mode") in _WRITTEN:
-        config["toolChoice"] = {_WRITTEN[own.pop("mode")]: {}}
+        config["toolChoice"] = {_WRITTEN[own["mode"]]: {}}
+        if own["mode"] == "validated":
+            own["mode"] = Fated("approximated", "sent as 'auto'")
+        else:
+            del own["mode"]

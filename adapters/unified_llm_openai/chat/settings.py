@@ -11,7 +11,16 @@ from unified_llm.engine.pairs.mapping import Fated, Owned, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
-from ..demands import fit_identifier, fit_words, lacks_raw_text, name_schema, nearest_choice, send_nearest, with_mode
+from ..demands import (
+    enforce_schema,
+    fit_identifier,
+    fit_words,
+    lacks_raw_text,
+    name_schema,
+    nearest_choice,
+    send_nearest,
+    with_mode,
+)
 from ..effort import drop_refused, fit_reasoning
 from .controls import read_controls, write_controls
 from .tools import is_foreign, tools
@@ -323,6 +332,7 @@ def _write_format(c: Node, wire: Node, w: Writer) -> None:
         kept = (((c.get("extra") or {}).get("openai-chat") or {}).get("rest") or {}).get("response_format") or {}
         if is_foreign(w):
             name_schema(schema, w)
+            enforce_schema(schema, w)
         if schema or "json_schema" not in kept:
             out["json_schema"] = schema
     wire["response_format"] = out

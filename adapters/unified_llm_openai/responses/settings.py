@@ -14,7 +14,7 @@ from unified_llm.engine.pairs.mapping import Fated, Mapping, json_types, without
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
-from ..demands import lacks_raw_text, name_schema
+from ..demands import enforce_schema, lacks_raw_text, name_schema
 from ..effort import fit_reasoning
 from .custom_tools import function_tools
 from .demands import takeable_tools
@@ -115,6 +115,7 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
             own["format"] = without(format_, written["format"])
             if not is_own(w) and written["format"].get("type") == "json_schema":
                 name_schema(written["format"], w)
+                enforce_schema(written["format"], w)
                 _complete_schema(written["format"], w)
         if name == "stream_options" and own.get("include_usage") is not None:
             own["include_usage"] = Fated("emulated", "usage is always in the last event")

@@ -1,7 +1,8 @@
 """Tools of the Responses API: the canonical shapes, key for key.
 
 `tools` is the wire as it is; `foreign_tools` writes what another protocol declared, where the API's own defaults have
-to be written: a function without `strict` would be made strict here and was not meant to be.
+to be written: a function without `strict` would be made strict here, and calls of an MCP server would wait for an
+approval, which was not meant.
 
 https://platform.openai.com/docs/guides/tools
 """
@@ -65,10 +66,17 @@ def write_code_interpreter(c: Node, w: Writer) -> Node:
 
 @foreign_tools.write("mcp")
 def write_mcp(c: Node, w: Writer) -> Node | None:
-    """The address of the server is required, and other protocols may have its name alone."""
+    """The address of the server is required, and other protocols may have its name alone.
+
+    Unasked, the API wants an approval of every call, which other protocols neither ask for nor can answer.
+    """
     if not any(c.get(key) for key in ("server_url", "connector_id", "tunnel_id")):
         return None
-    return {"type": "mcp", **{key: c.pop(key) for key in TOOLS["mcp"].split() if key in c}}
+    wire: Node = {"type": "mcp", **{key: c.pop(key) for key in TOOLS["mcp"].split() if key in c}}
+    if wire.get("require_approval") is None:
+        wire["require_approval"] = "never"
+        w.added(wire, "require_approval", "written because the target's default differs")
+    return wire
 
 
 def is_slugged(wire: Any) -> bool:

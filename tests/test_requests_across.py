@@ -1,0 +1,158 @@
+"""What a request asks for is what the target is asked for: meanings that no comparison of two documents shows.
+
+Each test is about a field whose neighbor at the target has the same name, or none, and another meaning or default.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+
+CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
+INTERACTIONS, GENERATE, CONVERSE = "google-interactions", "google-generate-content", "amazon-converse"
+CLAUDE = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+Node = dict[str, Any]
+
+CLOSED = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
+PARAMETERS = {"type": "object", "properties": {"x": {"type": "string"}}}
+
+
+def told(done: ul.Converted) -> dict[str, tuple[str, str]]:
+    return {loss.path: (loss.capability, loss.fate) for loss in done.losses}
+
+
+def messages(**settings: Any) -> Node:
+    return {"model": "m", "max_tokens": 100, "messages": [{"role": "user", "content": "q"}], **settings}
+
+
+def interaction(**settings: Any) -> Node:
+    return {"model": "m", "input": "q", **settings}
+
+
+# ---- MCP servers -----------------------------------------------------------------------------------------------------
+
+SERVERS: dict[str, Node] = {
+    MESSAGES: messages(
+        mcp_servers=[{"type": "url", "name": "s", "url": "https://s"}],
+        tools=[{"type": "mcp_toolset", "mcp_server_name": "s"}],
+    ),
+    INTERACTIONS: interaction(tools=[{"type": "mcp_server", "name": "s", "url": "https://s"}]),
+}
+
+
+@pytest.mark.parametrize("source", SERVERS)
+def test_mcp_tools_that_needed_no_approval_need_none_at_openai(source: str) -> None:
+    done = ul.convert(SERVERS[source], source=source, target=RESPONSES)
+    (tool,) = done.value["tools"]
+    assert tool["require_approval"] == "never"
+    assert told(done)["/tools/0/require_approval"] == ("tools.mcp.approval", "added")
+
+
+def test_approvals_that_a_request_of_openai_leaves_unsaid_stay_as_they_are() -> None:
+    tool = {"type": "mcp", "server_label": "s", "server_url": "https://s"}
+    body = {"model": "m", "input": "q", "tools": [tool]}
+    assert ul.convert(body, source=RESPONSES, target=RESPONSES).value == body
+    assert ul.write(ul.read(body, protocol=RESPONSES), protocol=RESPONSES).value["tools"] == [tool]
+
+
+# ---- structured output -----------------------------------------------------------------------------------------------
+
+
+def with_schema(source: str, schema: Node) -> Node:
+    if source == MESSAGES:
+        return messages(output_config={"format": {"type": "json_schema", "schema": schema}})
+    if source == INTERACTIONS:
+        return interaction(response_format={"type": "text", "mime_type": "application/json", "schema": schema})
+    settings = {"responseMimeType": "application/json", "responseJsonSchema": schema}
+    return {"contents": [{"role": "user", "parts": [{"text": "q"}]}], "generationConfig": settings}
+
+
+def format_of(value: Node, target: str) -> Node:
+    found: Node = value["response_format"]["json_schema"] if target == CHAT else value["text"]["format"]
+    return found
+
+
+@pytest.mark.parametrize("target", [CHAT, RESPONSES])
+@pytest.mark.parametrize("source", [MESSAGES, INTERACTIONS, GENERATE])
+def test_a_schema_that_is_always_followed_is_followed_strictly_at_openai(source: str, target: str) -> None:
+    done = ul.convert(with_schema(source, CLOSED), source=source, target=target)
+    assert format_of(done.value, target)["strict"] is True
+    assert format_of(done.value, target)["schema"] == CLOSED
+    assert [loss.fate for loss in done.losses if loss.path.endswith("/strict")] == ["added"]
+
+
+@pytest.mark.parametrize("target", [CHAT, RESPONSES])
+@pytest.mark.parametrize("source", [MESSAGES, INTERACTIONS, GENERATE])
+def test_a_schema_that_strict_does_not_accept_is_sent_as_it_is_and_reported(source: str, target: str) -> None:
+    schema = {**CLOSED, "required": []}
+    done = ul.convert(with_schema(source, schema), source=source, target=target)
+    assert "strict" not in format_of(done.value, target)
+    assert format_of(done.value, target)["schema"] == schema
+    assert ("output.structured", "approximated") in told(done).values()
+
+
+@pytest.mark.parametrize("strict", [None, False, True])
+def test_strict_is_what_the_client_made_of_it_between_openais_protocols(strict: bool | None) -> None:
+    said = {} if strict is None else {"strict": strict}
+    format_ = {"type": "json_schema", "name": "o", "schema": CLOSED, **said}
+    body = {"model": "m", "input": "q", "text": {"format": format_}}
+    sent = ul.convert(body, source=RESPONSES, target=CHAT).value["response_format"]["json_schema"]
+    assert sent == {"name": "o", "schema": CLOSED, **said}
+
+
+# ---- the choice of tools ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("choice", ["validated", {"allowed_tools": {"mode": "validated", "tools": ["f"]}}])
+@pytest.mark.parametrize("target", [CONVERSE, MESSAGES, CHAT, RESPONSES])
+def test_validated_calls_stay_optional(target: str, choice: Any) -> None:
+    tools = [{"type": "function", "name": "f", "parameters": PARAMETERS}]
+    body = interaction(tools=tools, generation_config={"tool_choice": choice})
+    done = ul.convert(body, source=INTERACTIONS, target=target)
+    sent = str(done.value.get("tool_choice") or done.value["toolConfig"]["toolChoice"])
+    assert "auto" in sent and "any" not in sent and "required" not in sent
+    assert "approximated" in {loss.fate for loss in done.losses if "tool_choice" in loss.path}
+
+
+@pytest.mark.parametrize("content", [None, "x"])
+def test_a_choice_that_becomes_the_list_of_tools_is_reported_as_a_choice(content: str | None) -> None:
+    """A system message in mid conversation makes the history change too, and the path must not follow it."""
+    tool = {"type": "function", "function": {"name": "f", "parameters": PARAMETERS}}
+    named = [{"type": "function", "function": {"name": "f"}}, {"type": "function", "function": {"name": "g"}}]
+    calls = [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
+    body = {
+        "model": "m",
+        "tools": [tool],
+        "tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": named}},
+        "messages": [{"role": "assistant", "content": content, "tool_calls": calls}, {"role": "system", "content": "l"}],
+    }
+    done = ul.convert(body, source=CHAT, target=CONVERSE)
+    places = [loss.path for loss in done.losses if loss.capability in ("tools.choice", "tools.allowed")]
+    assert places and all(place.startswith("/tool_choice") for place in places)
+
+
+# ---- Anthropic's models at Bedrock -----------------------------------------------------------------------------------
+
+
+def test_a_forced_tool_wins_over_thinking_at_converse_too() -> None:
+    tool = {"type": "function", "name": "f", "parameters": PARAMETERS}
+    body = {"model": "m", "input": "q", "tools": [tool], "reasoning": {"effort": "high"}, "temperature": 0.5}
+    free = ul.convert(body, source=RESPONSES, target=CONVERSE, model=CLAUDE)
+    assert "thinking" in free.value["additionalModelRequestFields"]
+    for choice in ("required", {"type": "function", "name": "f"}):
+        forced = ul.convert({**body, "tool_choice": choice}, source=RESPONSES, target=CONVERSE, model=CLAUDE)
+        assert "additionalModelRequestFields" not in forced.value
+        assert forced.value["inferenceConfig"] == {"temperature": 0.5}
+        assert told(forced)["/reasoning/effort"] == ("reasoning.effort", "lost")
+
+
+def test_claude_gets_one_of_temperature_and_top_p_at_converse_too() -> None:
+    body = {"model": "m", "input": "q", "temperature": 0.5, "top_p": 0.9}
+    claude = ul.convert(body, source=RESPONSES, target=CONVERSE, model=CLAUDE)
+    assert claude.value["inferenceConfig"] == {"temperature": 0.5}
+    assert told(claude)["/top_p"] == ("sampling.top_p", "lost")
+    nova = ul.convert(body, source=RESPONSES, target=CONVERSE, model="amazon.nova-pro-v1:0")
+    assert nova.value["inferenceConfig"] == {"temperature": 0.5, "topP": 0.9}
