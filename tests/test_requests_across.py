@@ -1,4 +1,4 @@
-"""What a request asks for is what the target is asked for: meanings that no comparison of two documents shows.
+"""A request means at the target what it means at its source, which no comparison of two documents shows.
 
 Each test is about a field whose neighbor at the target has the same name, or none, and another meaning or default.
 """
@@ -127,7 +127,10 @@ def test_a_choice_that_becomes_the_list_of_tools_is_reported_as_a_choice(content
         "model": "m",
         "tools": [tool],
         "tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": named}},
-        "messages": [{"role": "assistant", "content": content, "tool_calls": calls}, {"role": "system", "content": "l"}],
+        "messages": [
+            {"role": "assistant", "content": content, "tool_calls": calls},
+            {"role": "system", "content": "l"},
+        ],
     }
     done = ul.convert(body, source=CHAT, target=CONVERSE)
     places = [loss.path for loss in done.losses if loss.capability in ("tools.choice", "tools.allowed")]
@@ -156,3 +159,99 @@ def test_claude_gets_one_of_temperature_and_top_p_at_converse_too() -> None:
     assert told(claude)["/top_p"] == ("sampling.top_p", "lost")
     nova = ul.convert(body, source=RESPONSES, target=CONVERSE, model="amazon.nova-pro-v1:0")
     assert nova.value["inferenceConfig"] == {"temperature": 0.5, "topP": 0.9}
+
+
+# ---- what is text in itself ------------------------------------------------------------------------------------------
+
+FOUND = {
+    "type": "search_result",
+    "source": "https://s",
+    "title": "T",
+    "content": [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}],
+}
+PLAIN = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "words"}}
+CHUNKS = {"type": "document", "source": {"type": "content", "content": [{"type": "text", "text": "chunk"}]}}
+WRITTEN = ["T\nhttps://s\none\ntwo", "words", "chunk"]
+
+
+def texts_of(content: Any) -> list[str]:
+    return [part["text"] for part in content]
+
+
+@pytest.mark.parametrize("target", [CHAT, RESPONSES, GENERATE, INTERACTIONS])
+def test_documents_and_search_results_of_text_are_read_everywhere(target: str) -> None:
+    """Both are how retrieval gives its finds to Claude: left out, the model answers without them."""
+    call = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": [FOUND, PLAIN, CHUNKS]}
+    said = [
+        {"role": "user", "content": [FOUND, PLAIN, CHUNKS]},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+    ]
+    done = ul.convert({"model": "m", "max_tokens": 9, "messages": said}, source=MESSAGES, target=target)
+    if target == CHAT:
+        given, gave = done.value["messages"][0]["content"], done.value["messages"][2]["content"]
+    elif target == RESPONSES:
+        given, gave = done.value["input"][0]["content"], done.value["input"][2]["output"]
+    elif target == GENERATE:
+        given = done.value["contents"][0]["parts"]
+        answer = done.value["contents"][2]["parts"][0]["functionResponse"]["response"]
+        assert answer == {"output": "\n\n".join(WRITTEN)}
+        gave = [{"text": text} for text in WRITTEN]
+    else:
+        given, gave = done.value["input"][0]["content"], done.value["input"][-1]["result"]
+    assert texts_of(given) == texts_of(gave) == WRITTEN
+    assert not [loss for loss in done.losses if loss.fate == "lost"]
+
+
+def test_what_is_text_in_itself_goes_to_servers_of_texts_alone() -> None:
+    body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": [PLAIN, FOUND]}]}
+    done = ul.convert(body, source=MESSAGES, target="openai-chat:deepseek")
+    assert "words" in str(done.value) and "one\\ntwo" in str(done.value)
+
+
+# ---- what the tools of another provider did --------------------------------------------------------------------------
+
+
+def test_a_search_that_tells_nothing_of_its_finds_is_not_shown_as_one_without_any() -> None:
+    steps = [
+        {"type": "user_input", "content": [{"type": "text", "text": "q"}]},
+        {"type": "google_search_call", "id": "g", "arguments": {"queries": ["a", "b"]}},
+        {"type": "google_search_result", "call_id": "g", "result": [{"search_suggestions": "<div>"}]},
+        {"type": "model_output", "content": [{"type": "text", "text": "A"}]},
+        {"type": "user_input", "content": [{"type": "text", "text": "r"}]},
+    ]
+    done = ul.convert(interaction(input=steps), source=INTERACTIONS, target=MESSAGES)
+    assert done.value["messages"][1]["content"] == "A"
+    assert told(done)["/input/1"] == told(done)["/input/2"] == ("tools.hosted.web_search", "lost")
+
+
+def test_a_search_for_tools_that_another_provider_made_is_not_shown_without_what_it_was_for() -> None:
+    found = {
+        "type": "tool_search_tool_search_result",
+        "tool_references": [{"type": "tool_reference", "tool_name": "f"}],
+    }
+    said = [
+        {"type": "server_tool_use", "id": "srvtoolu_1", "name": "tool_search_tool_bm25", "input": {"query": "q"}},
+        {"type": "tool_search_tool_result", "tool_use_id": "srvtoolu_1", "content": found},
+        {"type": "text", "text": "A"},
+    ]
+    turns = [{"role": "user", "content": "q"}, {"role": "assistant", "content": said}, {"role": "user", "content": "r"}]
+    done = ul.convert(messages(messages=turns), source=MESSAGES, target=INTERACTIONS)
+    assert [step["type"] for step in done.value["input"]] == ["user_input", "model_output", "user_input"]
+    assert told(done)["/messages/1/content/0"] == told(done)["/messages/1/content/1"] == ("tools.deferred", "lost")
+
+
+@pytest.mark.parametrize(("spelled", "choice"), [("any", "required"), ({"function": {"name": "f"}}, "named")])
+def test_choices_as_servers_of_chat_spell_them_force_a_call_elsewhere_too(spelled: Any, choice: str) -> None:
+    """Recorded from Mistral's API and from clients of Hugging Face's router."""
+    tool = {"type": "function", "function": {"name": "f", "parameters": PARAMETERS}}
+    body = {"model": "m", "messages": [{"role": "user", "content": "q"}], "tools": [tool], "tool_choice": spelled}
+    assert ul.convert(body, source=CHAT, target=CHAT).value == body
+    sent = {target: ul.convert(body, source=CHAT, target=target).value for target in (RESPONSES, MESSAGES, CONVERSE)}
+    named = choice == "named"
+    assert sent[RESPONSES]["tool_choice"] == ({"type": "function", "name": "f"} if named else "required")
+    assert sent[MESSAGES]["tool_choice"] == ({"type": "tool", "name": "f"} if named else {"type": "any"})
+    assert sent[CONVERSE]["toolConfig"]["toolChoice"] == ({"tool": {"name": "f"}} if named else {"any": {}})
+    openai = ul.convert(body, source=CHAT, target="openai-chat:openai").value["tool_choice"]
+    assert openai == ({"type": "function", "function": {"name": "f"}} if named else "required")

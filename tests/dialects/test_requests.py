@@ -185,7 +185,6 @@ def test_controls_are_read_where_the_vendor_has_them(vendor: str, wire: Node, me
     ("vendor", "wire", "key", "meant"),
     [
         ("mistral", {"random_seed": 7}, "seed", 7),
-        ("mistral", {"tools": [TOOL], "tool_choice": "any"}, "tool_choice", "required"),
         ("xai", {"parallel_function_calling": False}, "parallel_tool_calls", False),
     ],
 )

@@ -338,7 +338,9 @@ def _paired(items: list[Node], w: Writer) -> list[Node]:
         if kind not in _HOSTED or (kind == "shell_call" and not is_hosted(item, w)):
             continue
         result = results.get(item.get("call_id"))
-        if _writable(item, w) >= 2 or (result is not None and _writable(item, w) == 1 and _writable(result, w)):
+        if kind == "web_search_call" and result is not None and _is_silent(result):
+            gone.add(id(item))
+        elif _writable(item, w) >= 2 or (result is not None and _writable(item, w) == 1 and _writable(result, w)):
             kept.add(id(result))
         else:
             gone.add(id(item))
@@ -357,6 +359,11 @@ def _is_result(item: Node, w: Writer) -> bool:
     """Whether an item is the result of a hosted call."""
     kind = item.get("type")
     return kind in _HOSTED.values() and (kind != "shell_call_output" or is_hosted(item, w))
+
+
+def _is_silent(result: Node) -> bool:
+    """Whether the result of a search holds nothing that was found: sent, it would mean that nothing was found."""
+    return result.get("results") is None and result.get("error") is None
 
 
 def _writable(item: Node, w: Writer) -> int:

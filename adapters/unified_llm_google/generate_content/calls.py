@@ -14,6 +14,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, IllTyped, lookup, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.told_parts import is_written, tell
 from unified_llm.foundation.generated_ids import is_made, made_id, seed_of
 from unified_llm.foundation.json_codec import dump_text, load_text
 from unified_llm.models import profile
@@ -221,14 +222,14 @@ def _write_response(c: Node, w: Writer) -> Node:
     media: list[Any] = []
     others: list[Node] = []
     if type(output) is list:
-        said = [part for part in output if part.get("type") in _TEXTS or (part.get("text") and _is_document(part, w))]
-        texts = [part["text"] for part in said if type(part.get("text")) is str]
+        crosses = w.source != w.protocol
+        said = [part for part in output if part.get("type") in _TEXTS or (crosses and is_written(part))]
+        pieces = [w.piece(_text_of if part.get("type") in _TEXTS else tell, part) for part in said]
+        texts = [text for text in pieces if type(text) is str]
         taken = {id(part) for part in said}
         others = [part for part in output if id(part) not in taken]
         if len(texts) > 1 or (texts and others and output[0] is not said[0]):
             c["output"] = Fated("approximated", "texts joined, media behind them")
-        for part in said:
-            w.piece(_consume_text if part.get("type") in _TEXTS else _consume_document, part)
         media = w.nodes(parts, others)
         text = "\n\n".join(texts) if texts else ""
     else:
@@ -254,20 +255,8 @@ def _move(others: list[Node], media: list[Any], name: str, w: Writer) -> None:
 _TEXTS = frozenset(("input_text", "output_text", "text"))
 
 
-def _consume_text(c: Node, w: Writer) -> Node:
-    del c["text"]
-    return {}
-
-
-def _is_document(part: Node, w: Writer) -> bool:
-    """A document that is text: beside a result there is room for media alone."""
-    held = any(part.get(key) for key in ("file_data", "file_url", "file_uri", "file_id"))
-    return part.get("type") in ("input_file", "output_file") and not held and w.source != w.protocol
-
-
-def _consume_document(c: Node, w: Writer) -> Node:
-    c["text"] = Fated("approximated", "a document as text")
-    return {}
+def _text_of(c: Node, w: Writer) -> Any:
+    return c.pop("text", None)
 
 
 def _result(text: str, c: Node, w: Writer, media: bool) -> Node | None:

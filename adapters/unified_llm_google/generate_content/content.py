@@ -15,6 +15,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import ILL_TYPED, NATIVE, Fated, IllTyped, Mapping, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.told_parts import tell
 
 from . import transcription
 from .logprobs import are_tokens, write_logprobs
@@ -255,13 +256,17 @@ def write_sound(c: Node, w: Writer) -> Node | None:
 
 def _write_blob(c: Node, w: Writer, sound: bool) -> Node | None:
     wire = write_media(c, w)
-    if wire is None and type(c.get("text")) is str and c["text"]:
-        wire = {"text": c["text"]}
-        c["text"] = Fated("approximated", "a document as text")
     if wire is None:
-        return None
+        return write_told(c, w)
     write_modifiers(c, wire, w, sound)
     return _with_modifiers(c, wire, w)
+
+
+@parts.write("search_result")
+def write_told(c: Node, w: Writer) -> Node | None:
+    """What is text in itself."""
+    text = tell(c, w)
+    return _with_modifiers(c, {"text": text}, w) if text else None
 
 
 parts.cannot("search_result tool_reference encrypted_content", "google-generate-content has no such part")

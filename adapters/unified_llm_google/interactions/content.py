@@ -17,9 +17,9 @@ from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.citation_spans import is_placeless
+from unified_llm.engine.shared.told_parts import tell
 
 from .tables import AUDIO, HANDLES
-from .told import as_text, tell_document
 
 __all__ = ["Span", "citations", "model_parts", "summaries", "user_parts"]
 
@@ -168,7 +168,7 @@ def write_text(c: Node, w: Writer) -> Node:
 
 @summaries.write("reasoning_text")
 def write_reasoning_text(c: Node, w: Writer) -> Node:
-    return as_text(c, "text", "sent as a summary")
+    return _as_text(c, "text", "sent as a summary")
 
 
 @user_parts.write("refusal")
@@ -177,7 +177,14 @@ def write_refusal(c: Node, w: Writer) -> Node | None:
     _carried(c, w)
     if type(c.get("refusal")) is not str:
         return None
-    return as_text(c, "refusal", "sent as text")
+    return _as_text(c, "refusal", "sent as text")
+
+
+def _as_text(c: Node, key: str, how: str) -> Node:
+    """The text under `key`, as a content."""
+    wire = {"type": "text", "text": c[key] or ""}
+    c[key] = c["type"] = Fated("approximated", how)
+    return wire
 
 
 def _carried(c: Node, w: Writer) -> None:
@@ -192,17 +199,10 @@ def _withheld(w: Writer) -> Fated:
 
 @user_parts.write("search_result")
 @model_parts.write("search_result")
-def write_search_result(c: Node, w: Writer) -> Node | None:
-    inner = c.get("content")
-    texts = [inner] if type(inner) is str else [part.get("text") for part in inner or ()]
-    if not all(type(text) is str for text in texts):
-        return None
-    head = [c.pop(key) for key in ("title", "source") if type(c.get(key)) is str]
-    if type(inner) is str:
-        c["content"] = Fated("approximated", "sent as text")
-    else:
-        texts = [w.said(part, "sent as text") for part in c.pop("content", None) or ()]
-    return {"type": "text", "text": "\n".join([*head, *texts])}
+def write_told(c: Node, w: Writer) -> Node | None:
+    """What is text in itself."""
+    text = tell(c, w)
+    return None if text is None else {"type": "text", "text": text}
 
 
 # ---- media ----------------------------------------------------------------------------------------------------------
@@ -311,11 +311,10 @@ def _declare_media(kind: str, given: str, made: str, inline: str, linked: str) -
 
         @mapping.write(given, made)
         def write(c: Node, w: Writer) -> Node | None:
-            if kind == "document" and type(c.get("text")) is str:
-                return as_text(c, "text", "sent as text")
-            if kind == "document" and "content" in c:
-                return tell_document(c, w)
             if kind == "document":
+                told: Node | None = write_told(c, w)
+                if told is not None:
+                    return told
                 _give_type(c)
             wire = _write_media(c, {"type": kind}, inline, linked, w)
             if wire is None:
@@ -381,7 +380,7 @@ def _declare_audio(mapping: Mapping, type_: str) -> None:
         elif type(c.get("audio_url")) is str or type(c.get("file_uri")) is str:
             wire = _write_media(c, wire, "audio_url", "audio_url", w) or wire
         elif type(c.get("transcript")) is str:
-            return as_text(c, "transcript", "sent as text")
+            return _as_text(c, "transcript", "sent as text")
         elif c.get("file_id") or c.get("id"):
             return None
         if type(c.get("format")) is str and "mime_type" not in wire:

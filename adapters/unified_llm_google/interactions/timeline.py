@@ -217,7 +217,7 @@ def write_steps(items: list[Node], w: Writer, bare: bool = False) -> list[Any]:
             continue
         elif kind == "reasoning":
             out += write_thought(item, w)
-        elif foreign and kind in HOSTED and w.facing == "provider" and w.source not in KIN and not w.form(item, "home"):
+        elif foreign and w.facing == "provider" and w.source not in KIN and _is_others(item, kind, w):
             w.drop(item, "executed by another provider")
         else:
             called = kind in ("function_call", "custom_tool_call")
@@ -249,6 +249,15 @@ def _placeholder(w: Writer) -> Node:
 
 def _write_bare(c: Node, w: Writer) -> list[Any]:
     return w.nodes(parts_of(c.pop("role")), c.pop("content"))
+
+
+def _is_others(item: Node, kind: Any, w: Writer) -> bool:
+    """Whether an item is what the tools of another provider did, a search for tools included."""
+    searched = kind in _SEARCHES and item.get("execution") != "client"
+    return (kind in HOSTED or searched) and not w.form(item, "home")
+
+
+_SEARCHES = frozenset(("tool_search_call", "tool_search_output", "tool_search_result"))
 
 
 def _write_nested(items: list[Node], inside: str, w: Writer) -> Node:

@@ -14,6 +14,7 @@ from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.citation_spans import add_bounds
+from unified_llm.engine.shared.told_parts import is_written, tell
 
 from ..cache import read_cache, write_cache
 from ..citations import name_page
@@ -214,8 +215,18 @@ def _write_document(c: Node, w: Writer) -> Node:
     return write_cache(c, wire, w)
 
 
+@user_parts.write("search_result")
+def write_told(c: Node, w: Writer) -> Node | None:
+    """What is text in itself."""
+    text = tell(c, w)
+    return None if text is None else write_cache(c, {"type": "text", "text": text}, w)
+
+
 @user_parts.write("input_file")
 def write_file(c: Node, w: Writer) -> Node | None:
+    told = write_told(c, w)
+    if told is not None:
+        return told
     # How a file was spelled is how it is sent, but to a server that has a spelling of its own.
     form = w.form(c, "file_url") if w.same or not w.dialect else None
     wanted = form if w.same else form or w.dialect.get("file_part")
@@ -274,7 +285,7 @@ def takeable(content: Any, w: Writer) -> Any:
         return content
     out = []
     for part in content:
-        if _WIRE_KINDS.get(part.get("type"), "text") in kinds:
+        if is_written(part) or _WIRE_KINDS.get(part.get("type"), "text") in kinds:
             out.append(part)
         else:
             w.drop(part, "the server takes no such parts")

@@ -217,9 +217,16 @@ def _write_web_search(c: Node, w: Writer) -> Node:
 def _read_tool_choice(w: Node, c: Node, r: Reader) -> None:
     choice = w.get("tool_choice")
     if "tool_choice" in w:
+        if choice == "any":  # what Mistral's server and several others call it
+            w["tool_choice"] = "required"
+            r.form(c, "tool_choice", "any")
         if choice is None or type(choice) is str:
             c["tool_choice"] = w.pop("tool_choice")
         elif type(choice) is dict:
+            named = choice.get("function") if len(choice) == 1 else None
+            if type(named) is dict and "name" in named:  # servers that look for a name take it without the type
+                choice = w["tool_choice"] = {"type": "function", **choice}
+                r.form(c, "tool_choice", "untyped")
             read = _read_choice(take(w, "tool_choice"), r)
             if read is not None:
                 c["tool_choice"] = read
@@ -269,15 +276,19 @@ def _write_tool_choice(c: Node, wire: Node, w: Writer) -> None:
     if instead is not None:
         send_nearest(instead, choice, c, wire, w, "tools", "functions", "web_search_options")
         return
-    legacy = w.form(c, "tool_choice") == "legacy"
+    form = w.form(c, "tool_choice")
+    legacy = form == "legacy"
+    spelled = form if w.same or not w.dialect else None
     if choice is None or type(choice) is str:
-        wire["function_call" if legacy else "tool_choice"] = c.pop("tool_choice")
+        word = c.pop("tool_choice")
+        wire["function_call" if legacy else "tool_choice"] = "any" if (word, spelled) == ("required", "any") else word
         return
     kind = choice.get("type")
     if kind in ("function", "custom"):
         name = {"name": take(c, "tool_choice").pop("name", None)}
         c["tool_choice"].pop("type")
-        wire["function_call" if legacy else "tool_choice"] = name if legacy else {"type": kind, kind: name}
+        typed: Node = {} if spelled == "untyped" and kind == "function" else {"type": kind}
+        wire["function_call" if legacy else "tool_choice"] = name if legacy else {**typed, kind: name}
     elif kind == "allowed_tools":
         own = take(c, "tool_choice")
         del own["type"]

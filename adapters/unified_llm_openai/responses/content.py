@@ -17,6 +17,7 @@ from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, WritePair
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.citation_spans import add_bounds
+from unified_llm.engine.shared.told_parts import tell
 from unified_llm.provenance.opaque import opaque_piece
 
 from ..cache import write_cache
@@ -222,8 +223,18 @@ def write_file(c: Node, w: Writer) -> Node:
     return write_cache(c, {"type": "input_file", **{key: c.pop(key) for key in _FILE if key in c}}, w)
 
 
+@_writes(user_parts, types="search_result")
+def write_told(c: Node, w: Writer) -> Node | None:
+    """What is text in itself."""
+    text = tell(c, w)
+    return None if text is None else write_cache(c, {"type": "input_text", "text": text}, w)
+
+
 @_writes(user_parts, types="input_file output_file")
 def write_any_file(c: Node, w: Writer) -> Node | None:
+    told: Node | None = write_told(c, w)
+    if told is not None:
+        return told
     data = c.get("file_data")
     if data is not None and type(data) is not str:
         return None

@@ -68,7 +68,7 @@ def write_code_interpreter(c: Node, w: Writer) -> Node:
 def write_mcp(c: Node, w: Writer) -> Node | None:
     """The address of the server is required, and other protocols may have its name alone.
 
-    Unasked, the API wants an approval of every call, which other protocols neither ask for nor can answer.
+    By default the API requires an approval of every call, which other protocols do not have.
     """
     if not any(c.get(key) for key in ("server_url", "connector_id", "tunnel_id")):
         return None
