@@ -57,6 +57,93 @@ def streamed(body: Node, source: str, target: str, secret: str | None = None) ->
     return [event["data"] for event in stream], stream.losses
 
 
+# ---- what is cut, and what is not ------------------------------------------------------------------------------------
+
+CONVERSE = "amazon-converse"
+
+
+def cut(body: Node, target: str, source: str = RESPONSES) -> tuple[list[tuple[str, int]], ul.Losses]:
+    """The blocks of an answer: their texts, and by how many citations each is cited."""
+    done = convert(body, source, target)
+    if target == MESSAGES:
+        return [(each["text"], len(each["citations"] or ())) for each in done.value["content"]], done.losses
+    blocks = done.value["output"]["message"]["content"]
+    cited = [each.get("citationsContent") or {"content": [each], "citations": []} for each in blocks]
+    return [("".join(part["text"] for part in each["content"]), len(each["citations"])) for each in cited], done.losses
+
+
+@pytest.mark.parametrize("target", [MESSAGES, CONVERSE])
+def test_blanks_between_cited_places_belong_to_the_block_before(target: str) -> None:
+    body = responses((0, 5), (6, len(TEXT) - 1))
+    body["output"][0]["content"][0]["text"] = f"{TEXT[:5]} {TEXT[6:-1]}\n"
+    blocks, _ = cut(body, target)
+    assert blocks == [(f"{TEXT[:5]} ", 1), (f"{TEXT[6:-1]}\n", 1)]
+
+
+@pytest.mark.parametrize("target", [MESSAGES, CONVERSE])
+@pytest.mark.parametrize("logprobs", [[], [{"token": "G", "logprob": -0.5, "bytes": [71], "top_logprobs": []}]])
+def test_log_probabilities_do_not_hide_what_is_cited(target: str, logprobs: list[Node]) -> None:
+    body = responses((START, END))
+    body["output"][0]["content"][0]["logprobs"] = logprobs
+    blocks, losses = cut(body, target)
+    assert blocks == [(BEFORE, 0), (CITED, 1), (AFTER, 0)]
+    lost = [loss.path for loss in losses if loss.fate == "lost"]
+    assert ("/output/0/content/0/logprobs" in lost) == bool(logprobs)
+
+
+@pytest.mark.parametrize("target", [MESSAGES, CONVERSE])
+def test_no_block_is_cut_for_a_citation_that_is_lost(target: str) -> None:
+    body = responses((START, END))
+    file = {"type": "container_file_citation", "container_id": "c", "file_id": "f", "filename": "p.png"}
+    body["output"][0]["content"][0]["annotations"].insert(0, {**file, "start_index": 0, "end_index": START + 2})
+    blocks, losses = cut(body, target)
+    assert blocks == [(BEFORE, 0), (CITED, 1), (AFTER, 0)]
+    assert "/output/0/content/0/annotations/0" in [loss.path for loss in losses if loss.fate == "lost"]
+
+
+# ---- the place of a source in generateContent ------------------------------------------------------------------------
+
+
+def grounded(parts: list[Node], segment: Node) -> Node:
+    meta = {"groundingChunks": [{"web": {"uri": URL, "title": "T"}}]}
+    candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
+    support = {"segment": segment, "groundingChunkIndices": [0]}
+    return {"candidates": [{**candidate, "groundingMetadata": {**meta, "groundingSupports": [support]}}]}
+
+
+THOUGHT = {"text": "Wörds", "thought": True}
+SHOWN = len("Hör zu! ".encode())
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [THOUGHT, {"text": TEXT}],
+        [{"toolCall": {"toolType": "GOOGLE_SEARCH_WEB", "args": {}, "id": "g"}}, THOUGHT, {"text": TEXT}],
+        [{"text": "Hör zu! "}, {"executableCode": {"language": "PYTHON", "code": "1"}}, {"text": TEXT}],
+    ],
+)
+def test_offsets_without_a_part_count_through_the_texts_that_are_shown(parts: list[Node]) -> None:
+    base = SHOWN if "thought" not in parts[0] and "text" in parts[0] else 0
+    body = grounded(parts, {"startIndex": base + BYTES[0], "endIndex": base + BYTES[1], "text": CITED})
+    output = convert(body, GENERATE, RESPONSES).value["output"]
+    texts = [part for item in output if item["type"] == "message" for part in item["content"]]
+    note = {"type": "url_citation", "url": URL, "title": "T", "start_index": START, "end_index": END}
+    assert texts[-1] == {"type": "output_text", "text": TEXT, "annotations": [note]}
+    assert convert(body, GENERATE, GENERATE).value == body
+    assert ul.write(ul.read(body, GENERATE, "response"), GENERATE, "response").value == body
+
+
+def test_the_text_of_a_segment_is_not_that_of_the_source() -> None:
+    body = grounded([{"text": TEXT}], {"startIndex": BYTES[0], "endIndex": BYTES[1], "text": CITED})
+    found = convert(body, GENERATE, MESSAGES).value["content"][1]["citations"][0]
+    assert found["cited_text"] == ""
+    done = convert(messages(block(BEFORE), block(CITED, URL)), MESSAGES, GENERATE)
+    (support,) = done.value["candidates"][0]["groundingMetadata"]["groundingSupports"]
+    assert "text" not in support["segment"]
+    assert "/content/1/citations/0/cited_text" in [loss.path for loss in done.losses if loss.fate == "lost"]
+
+
 # ---- from blocks to places ------------------------------------------------------------------------------------------
 
 

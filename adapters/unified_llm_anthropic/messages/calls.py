@@ -13,6 +13,7 @@ from typing import Any
 from unified_llm.engine import Approximate, Context, Union, boolean, codec, constant, flatten, json, string, union
 from unified_llm.engine.bridge import cases_of
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.code_results import error_text
 from unified_llm.foundation.json_codec import dump_text, load_text
 
 from .blocks import before, blocks, cases
@@ -160,8 +161,14 @@ cases.case(
 def _mcp_result(c: Node, w: Writer, x: Context) -> Node:
     if x.own:
         return c
-    output = c["output"] if c.get("output") is not None else []
-    return x.replaced(c, {"is_error": bool(c.get("error")), **c, "output": output})
+    made = {"is_error": bool(c.get("error")), **c}
+    if c.get("output") is None:
+        text = error_text(c.get("error"))
+        made["output"] = [] if text is None else text
+        if text is not None:
+            x.approximated(c, ("error",), "sent as the text of the result")
+            del made["error"]
+    return x.replaced(c, made)
 
 
 def _listing(c: Node, w: Writer, x: Context) -> Node | None:

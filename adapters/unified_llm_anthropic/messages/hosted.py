@@ -78,8 +78,12 @@ def _search(c: Node, w: Writer, x: Context) -> Node | None:
     if type(action) is not dict or action.get("type", "search") != "search":
         return None
     made = {key: value for key, value in action.items() if key != "type"}
-    if type(made.get("query")) is not str and type(made.get("queries")) is list and len(made["queries"]) == 1:
-        made["query"] = made.pop("queries")[0]
+    queries = made.get("queries")
+    if type(made.get("query")) is not str and type(queries) is list and queries and not x.own:
+        if all(type(query) is str for query in queries):
+            made["query"] = "\n".join(made.pop("queries"))
+            if len(queries) > 1:
+                x.approximated(c, ("action", "queries"), "joined to one query")
     if "type" not in action:
         x.approximated(c, ("action",), "taken for a search")
     return _hosted(x.replaced(c, {**c, "action": made}), w, x)

@@ -248,6 +248,8 @@ def _write_message_blocks(c: Node, w: Writer) -> list[Any]:
         cut = split_text(part) if part.get("annotations") and w.is_silent(part.get("extra") or {}) else None
         if cut is not None:
             w.report(part, ("text",), "approximated", "cut into blocks where it cites")
+            if part.get("logprobs"):
+                w.report(part, ("logprobs",), "lost")
         out += w.nodes(family, (part,)) if cut is None else _by_place(cut, w)
     return out
 

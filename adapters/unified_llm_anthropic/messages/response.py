@@ -24,6 +24,7 @@ from unified_llm.engine.shared.answer_ends import (
     settle_call,
     write_failure,
 )
+from unified_llm.engine.shared.finish_details import explanation
 from unified_llm.foundation.generated_ids import made_id
 
 from .content import own_born
@@ -300,6 +301,8 @@ def write_finish(c: Node, wire: Node, output: list[Node], w: Writer) -> None:
             wire["stop_sequence"] = detail
         elif type(detail) is dict and (own or detail.get("type") == "refusal"):
             wire["stop_details"] = detail
+        elif type(detail) is str and word == "refusal" and not own:
+            wire["stop_details"] = explanation(detail)
         else:
             left["detail"] = detail
     if left:

@@ -118,7 +118,17 @@ declare(hits, _hits, {None: _sealed}, {"web_search_result": _opened})
 _result("web_search_tool_result", "web_search_result", union("results", cases_of(hits)))
 
 
+def _as_error(c: Node, code: str, x: Context) -> Node:
+    """A result that failed elsewhere without a code: one of the codes of this protocol, in place of the result."""
+    if x.own or c.get("is_error") is not True or c.get("error"):
+        return c
+    x.approximated(c, ("is_error",), f"sent as the error {code!r}")
+    made = {key: value for key, value in c.items() if key != "is_error"}
+    return x.replaced(c, {**made, "error": {"code": code}})
+
+
 def _found(c: Node, w: Writer, x: Context) -> Node | None:
+    c = _as_error(c, "unavailable", x)
     if c.get("call_id") is None and not c.get("results") and not x.own:
         return None  # what came with a search that has no id here, and no hits
     found = c.get("results") or []
@@ -147,6 +157,7 @@ _result("web_fetch_tool_result", "web_fetch_result", nested("results", _page, li
 
 
 def _fetched(c: Node, w: Writer, x: Context) -> Node | None:
+    c = _as_error(c, "url_not_accessible", x)
     pages = c.get("results")
     if not x.own and not _has_failed(c) and (w.facing == "provider" or not pages or "document" not in pages[0]):
         return None

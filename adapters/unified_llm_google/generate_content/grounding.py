@@ -88,11 +88,17 @@ def _read_supports(meta: Node, doc: Node, texts: dict[int, Node], node: Node, r:
     used: set[int] = set()
     for number, support in enumerate(take_all(meta, "groundingSupports") if given else ()):
         segment = take(support, "segment")
-        part = texts[segment.get("partIndex") or 0]
         marks: Node = {"support": number}
-        if "partIndex" in segment and not segment.pop("partIndex"):
-            marks["part"] = "explicit"
-        span = _read_span(segment, part["text"], marks)
+        if "partIndex" in segment:
+            at, base = segment["partIndex"], 0
+            if not segment.pop("partIndex"):
+                marks["part"] = "explicit"
+        else:
+            at, base = _in_joined(segment.get("startIndex", 0), texts)
+            if at:
+                marks["part"] = "joined"
+        part = texts[at]
+        span = _read_span(segment, part["text"], marks, base)
         indices = support.get("groundingChunkIndices")
         if indices is not None:
             del support["groundingChunkIndices"]
@@ -105,7 +111,7 @@ def _read_supports(meta: Node, doc: Node, texts: dict[int, Node], node: Node, r:
             _add(note, part, doc, places, r)
             if chunk is not None:
                 r.place(note, ("type",), ("groundingSupports", number, "groundingChunkIndices", nth))
-            for key, name in (("start_index", "startIndex"), ("end_index", "endIndex"), ("cited_text", "text")):
+            for key, name in (("start_index", "startIndex"), ("end_index", "endIndex")):
                 if name in doc["groundingSupports"][number]["segment"]:
                     r.place(note, (key,), ("groundingSupports", number, "segment", name))
             used.add(-1 if chunk is None else chunk)
@@ -115,6 +121,22 @@ def _read_supports(meta: Node, doc: Node, texts: dict[int, Node], node: Node, r:
             note = dict(fields)
             r.extra(note)["form"] = {"chunk": place, **_kind_mark(kind)}
             _add(note, first, doc, places, r)
+
+
+def _in_joined(start: Any, texts: dict[int, Node]) -> tuple[int, int]:
+    """The place of the text that an offset without a part is in, and the bytes before that text.
+
+    The service counts through all texts that it shows, as if they were one, and leaves out the part
+    (https://ai.google.dev/gemini-api/docs/google-search has a client that relies on it).
+    """
+    before = base = 0
+    at = -1
+    for place in sorted(texts):
+        if at >= 0 and type(start) is int and start < before:
+            break
+        at, base = place, before
+        before += len(texts[place]["text"].encode("utf-8", "surrogatepass"))
+    return at, base
 
 
 def _kind_mark(kind: str) -> Node:
@@ -134,7 +156,7 @@ def _is_support(support: Node, count: int, texts: dict[int, Node]) -> bool:
     if (
         type(segment) is not dict
         or type(segment.get("partIndex", 0)) is not int
-        or segment.get("partIndex", 0) not in texts
+        or ("partIndex" in segment and segment["partIndex"] not in texts)
     ):
         return False
     if indices is None:
@@ -162,12 +184,15 @@ def _read_chunk(chunk: Node, place: int) -> tuple[Node, Places, str]:
     return {"type": "url_citation"}, {}, ""
 
 
-def _read_span(segment: Node, text: str, marks: Node) -> Node:
-    """Start, end and quoted text of a segment, offsets in characters; offsets that hit no character stay."""
+def _read_span(segment: Node, text: str, marks: Node, base: int = 0) -> Node:
+    """Start and end of a segment, in characters; offsets that hit no character stay.
+
+    So does its text, which is that of the answer at this place and not, as in other citations, that of the source.
+    """
     span: Node = {}
     raw = text.encode("utf-8", "surrogatepass")
     start, end = segment.get("startIndex", 0), segment.get("endIndex", 0)
-    first, last = _characters(raw, start), _characters(raw, end)
+    first, last = _characters(raw, start, base), _characters(raw, end, base)
     if first is not None and last is not None:
         span = {"start_index": first, "end_index": last}
         for key, value in (("startIndex", start), ("endIndex", end)):
@@ -179,16 +204,14 @@ def _read_span(segment: Node, text: str, marks: Node) -> Node:
                 marks[key] = "absent"
     else:
         marks["span"] = "bytes"
-    if type(segment.get("text")) is str:
-        span["cited_text"] = segment.pop("text")
     return span
 
 
-def _characters(raw: bytes, offset: Any) -> int | None:
-    if type(offset) is not int or not 0 <= offset <= len(raw):
+def _characters(raw: bytes, offset: Any, base: int) -> int | None:
+    if type(offset) is not int or not 0 <= offset - base <= len(raw):
         return None
     try:
-        return len(raw[:offset].decode())
+        return len(raw[: offset - base].decode())
     except UnicodeDecodeError:
         return None
 
@@ -200,7 +223,6 @@ def _read_citations(own: Node, doc: Node, part: Node, r: Reader) -> None:
     for place, source in enumerate(take_all(take(own, "citationMetadata"), key)):
         marks: Node = {"citation": key}
         note: Node = {"type": "url_citation", **_read_span(source, part["text"], marks)}
-        note.pop("cited_text", None)
         for name, hub in (("uri", "url"), ("title", "title")):
             if type(source.get(name)) is str:
                 note[hub] = source.pop(name)
@@ -220,17 +242,18 @@ def write_sources(found: list[tuple[int, Node]], searches: list[Node], candidate
     meta: Node = {}
     gathered = _Gathered([], {}, {})
     cited: dict[str, list[Node]] = {}
+    before = 0
     for place, part in found:
         text = part.get("text") or ""
+        base, before = before, before + len(text.encode("utf-8", "surrogatepass"))
         for note in part.get("annotations") or ():
             key = w.form(note, "citation")
             if key:
                 pair = partial(_write_citation, text=text)
                 cited.setdefault(key, []).append(w.piece(pair, note))
             elif note.get("type") in _KINDS:
-                w.piece(
-                    partial(_write_note, kind=_KINDS[note["type"]], place=place, text=text, gathered=gathered), note
-                )
+                told = partial(_write_note, kind=_KINDS[note["type"]], place=place, base=base)
+                w.piece(partial(told, text=text, gathered=gathered), note)
             elif note.get("type") != "word_info" or w.form(part, "text") != transcription.FORM:
                 w.drop(note, "no form among the sources of an answer")
     chunks = gathered.chunks
@@ -262,7 +285,7 @@ class _Gathered(NamedTuple):
     spans: dict[tuple[Any, ...], tuple[int, int]]
 
 
-def _write_note(c: Node, w: Writer, kind: str, place: int, text: str, gathered: _Gathered) -> Node:
+def _write_note(c: Node, w: Writer, kind: str, place: int, base: int, text: str, gathered: _Gathered) -> Node:
     if is_placeless({"type": "url_citation", **c}) and w.form(c, "chunk") is None and kind == "web":
         c["start_index"], c["end_index"] = 0, len(text)
     index = _write_chunk(c, w.form(c, "kind") or kind, gathered.chunks, w)
@@ -271,16 +294,14 @@ def _write_note(c: Node, w: Writer, kind: str, place: int, text: str, gathered: 
     if own is not None:
         key = (0, own)
     elif type(start) is int and type(end) is int:
-        # A segment holds one text, so citations of one place that quote different words have a support each.
-        quoted = c.get("cited_text")
-        span = (place, start, end, quoted if type(quoted) is str else None)
-        key = gathered.spans.setdefault(span, (1, len(gathered.supports)))
+        key = gathered.spans.setdefault((place, start, end), (1, len(gathered.supports)))
     else:
         return {}
     support = gathered.supports.get(key)
     if support is None:
-        segment = _write_span(c, text, w)
-        if place or w.form(c, "part"):
+        joined = w.form(c, "part") == "joined"
+        segment = _write_span(c, text, w, base if joined else 0)
+        if (place or w.form(c, "part")) and not joined:
             segment["partIndex"] = place
         support = gathered.supports[key] = {"segment": segment}
         if index is not None or w.form(c, "indices"):
@@ -288,8 +309,6 @@ def _write_note(c: Node, w: Writer, kind: str, place: int, text: str, gathered: 
     else:
         for name in ("start_index", "end_index"):
             c.pop(name, None)
-        if c.get("cited_text") == support["segment"].get("text"):
-            c.pop("cited_text", None)
     if index is not None:
         support.setdefault("groundingChunkIndices", []).append(index)
     return {}
@@ -316,18 +335,16 @@ def _write_chunk(c: Node, kind: str, chunks: list[Node | None], w: Writer) -> in
     return len(chunks) - 1
 
 
-def _write_span(c: Node, text: str, w: Writer) -> Node:
+def _write_span(c: Node, text: str, w: Writer, base: int = 0) -> Node:
     segment: Node = {}
     if w.form(c, "span") != "bytes" and type(c.get("start_index")) is int and type(c.get("end_index")) is int:
         for name, hub in (("startIndex", "start_index"), ("endIndex", "end_index")):
             index = c.pop(hub)
             if not 0 <= index <= len(text):
                 c[hub] = Fated("approximated", "past the end of the text")
-            offset = len(text[: max(index, 0)].encode("utf-8", "surrogatepass"))
+            offset = base + len(text[: max(index, 0)].encode("utf-8", "surrogatepass"))
             if (offset and not (w.form(c, name) == "absent" and not offset)) or w.form(c, name) == "explicit":
                 segment[name] = offset
-    if type(c.get("cited_text")) is str:
-        segment["text"] = c.pop("cited_text")
     return segment
 
 

@@ -291,7 +291,8 @@ _STATELESS = "google-generate-content has no server-side state; send the full hi
 _ITEMS = "google-generate-content has no such part"
 REFUSES = {
     **dict.fromkeys(("previous_response_id", "conversation", "prompt", "item_reference"), _STATELESS),
-    **dict.fromkeys(("background", "container"), "google-generate-content has no background mode"),
+    "background": "google-generate-content has no background mode",
+    "container": "google-generate-content has no reference to a container",
     **dict.fromkeys(
         ("truncation", "context_management", "compaction", "compaction_trigger"),
         "google-generate-content has no context management",

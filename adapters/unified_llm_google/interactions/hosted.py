@@ -76,7 +76,7 @@ def _declare_call(kind: str, hub: str, names: tuple[tuple[str, str], ...], besid
 
     @steps.write(hub)
     def write(c: Node, w: Writer) -> Node:
-        wire: Node = {"type": kind, "id": call_id(c, w)}
+        wire: Node = {"type": kind, "id": call_id(c, w, hub)}
         arguments = {} if kind in _BARE and w.crosses else {key: c.pop(name) for key, name in names if name in c}
         marker = w.form(c, "arguments")
         if arguments or marker == "empty" or (kind in _NEEDS_ARGUMENTS and marker != "absent"):
@@ -145,6 +145,10 @@ def end_result(c: Node, wire: Node, w: Writer) -> Node:
         w.added(wire, "result", "a step of a result has one")
     if not w.crosses or kind not in _BARE or kind in _FAILING:
         move_back(c, wire, (("is_error", "is_error"),))
+        error = c.get("error")
+        if w.crosses and "is_error" not in wire and type(error) is dict and error:
+            wire["is_error"] = True
+            c["error"] = Fated("approximated", "represented by is_error")
     write_signature(c, wire, w)
     return wire
 
@@ -164,7 +168,7 @@ def _declare_result(kind: str, hub: str, name: str) -> None:
 
     @steps.write(hub)
     def write(c: Node, w: Writer) -> Node:
-        wire: Node = {"type": kind, "call_id": call_id(c, w)}
+        wire: Node = {"type": kind, "call_id": call_id(c, w, hub)}
         if kind == "url_context_result" and w.crosses and type(c.get(name)) is list:
             wire["result"] = _pages(c, name)
         elif name in c and not (kind in _BARE and w.crosses):
@@ -188,7 +192,7 @@ def read_code_result(w: Node, r: Reader) -> Node:
 
 @steps.write("code_interpreter_result")
 def write_code_result(c: Node, w: Writer) -> Node:
-    wire: Node = {"type": "code_execution_result", "call_id": call_id(c, w)}
+    wire: Node = {"type": "code_execution_result", "call_id": call_id(c, w, "code_interpreter_result")}
     write_result(c, wire, w)
     if w.source in (None, w.protocol) and not c.keys() & {"stdout", "stderr", "outcome", "return_code", "outputs"}:
         return end_result(c, wire, w)
@@ -248,7 +252,7 @@ def write_search(c: Node, w: Writer) -> Node | None:
             action["query"] = Fated("approximated", "sent as a list")
     if "search_type" in c:
         wire["search_type"] = SEARCH_TYPE.write(c.pop("search_type"))
-    wire["id"] = call_id(c, w)
+    wire["id"] = call_id(c, w, "web_search_call")
     write_signature(c, wire, w)
     return wire
 
@@ -268,7 +272,7 @@ def read_search_result(w: Node, r: Reader) -> Node:
 
 @steps.write("web_search_result")
 def write_search_result(c: Node, w: Writer) -> Node:
-    wire: Node = {"type": "google_search_result", "call_id": call_id(c, w)}
+    wire: Node = {"type": "google_search_result", "call_id": call_id(c, w, "web_search_result")}
     suggestions = c.pop("suggestions", None)
     if type(suggestions) is str:
         wire["result"] = [{"search_suggestions": suggestions}]
@@ -289,7 +293,7 @@ def read_maps_result(w: Node, r: Reader) -> Node:
 
 @steps.write("maps_result")
 def write_maps_result(c: Node, w: Writer) -> Node:
-    wire: Node = {"type": "google_maps_result", "call_id": call_id(c, w)}
+    wire: Node = {"type": "google_maps_result", "call_id": call_id(c, w, "maps_result")}
     found = {key: c.pop(key) for key in ("places", "widget_context_token") if key in c}
     if found:
         wire["result"] = [found]

@@ -13,6 +13,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.code_results import error_text
 from unified_llm.engine.shared.text_wrappers import FAILURE, as_failure, failure_of
 from unified_llm.foundation.json_codec import dump_text
 
@@ -61,7 +62,7 @@ def write_mcp(c: Node, w: Writer) -> Node:
         return wire
     if output is not None or error:
         result = {"type": "mcp_server_tool_result", "call_id": wire["id"], "name": wire.get("name")}
-        said = output if output is not None else as_failure(dump_text(error))
+        said = output if output is not None else as_failure(error_text(error) or dump_text(error))
         result["result"] = w.nodes(user_parts, said) if type(said) is list else said
         apart(c, "output" if output is not None else "error", result, w)
     return wire

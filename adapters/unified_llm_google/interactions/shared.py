@@ -194,13 +194,23 @@ def write_result(c: Node, wire: Node, w: Writer) -> None:
     wire["result"] = output
 
 
-def call_id(c: Node, w: Writer) -> Any:
-    """The id under which a call goes: its own, else the item's."""
+def call_id(c: Node, w: Writer, kind: str = "") -> Any:
+    """The id under which a call goes: its own, else the item's.
+
+    One is made if there is none; `kind` is the canonical type, by which a result gets that of the call before it.
+    """
     if c.get("call_id") is not None:
         return c.pop("call_id")
     if type(c.get("id")) is str:
         found = c["id"]
         c["id"] = Fated("approximated", "became the id of the call")
         return found
-    ordinal = w.context["hosted"] = w.context.get("hosted", 0) + 1
-    return made_id("call", w.seed, "hosted", ordinal)
+    made = w.context.setdefault("hosted", {})
+    call = kind.replace("_result", "_call")
+    if kind != call and call in made:
+        return made.pop(call)
+    ordinal = made["number"] = made.get("number", 0) + 1
+    found = made_id("call", w.seed, "hosted", ordinal)
+    if kind and kind == call:
+        made[call] = found
+    return found

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.code_results import failed, said_by, take_printed
 from unified_llm.foundation.generated_ids import is_made, made_id
 from unified_llm.provenance.opaque import (
     Anchored,
@@ -31,11 +29,12 @@ from unified_llm.types._tables import KNOWN_TYPES
 from ..demands import lacks_raw_text
 from .custom_tools import CUSTOM_ITEMS, function_items
 from .demands import takeable_items
+from .folded import HOLDS, fold_result, is_open
 from .items import BEARERS, answer_items, is_foreign_piece, items, request_items
 from .tables import CORE_ITEMS, SLUG
 from .usual import read_usual, write_usual
 
-__all__ = ["CODE_CALL", "CODE_RESULT", "fold_result", "is_own", "read_items", "write_item", "write_items"]
+__all__ = ["has_foreign", "is_own", "read_items", "write_item", "write_items"]
 
 Node = dict[str, Any]
 
@@ -140,44 +139,18 @@ def write_items(nodes: Any, w: Writer) -> Any:
             for wire in w.nodes(function_items if node.get("type") in CUSTOM_ITEMS else items, [node])
         ]
     plain = is_own(w) and not w.dialect.get("strict") and not [1 for node in nodes if _is_slugged(node, w)]
-    if plain and not (w.facing == "client" and [1 for node in nodes if _has_foreign(node, w)]):
+    if plain and not (w.facing == "client" and [1 for node in nodes if has_foreign(node, w)]):
         return w.nodes(items, nodes)
     out = []
     calls: dict[Any, Node] = {}
     for index, node in enumerate(nodes):
-        if node.get("type") == CODE_RESULT and fold_result(node, calls.get(node.get("call_id")), w):
+        if not has_foreign(node, w) and fold_result(node, calls, w) is not None:
             continue
         written = write_item(node, w, index)
-        if written and node.get("type") == CODE_CALL:
-            calls[node.get("call_id")] = written[0]
+        if written and is_open(written[0]):
+            calls[node["type"], node.get("call_id")] = written[0]
         out += written
     return out
-
-
-CODE_CALL, CODE_RESULT = "code_interpreter_call", "code_interpreter_result"
-
-
-def fold_result(result: Node, call: Node | None, w: Writer) -> bool:
-    """Write a result of code, which other protocols keep apart, into the item of its call; False if there is none."""
-    if call is None or call.get("outputs") or _has_foreign(result, w):
-        return False
-
-    def pair(c: Node, w: Writer) -> Node:
-        del c["call_id"]
-        if failed(c):
-            call["status"] = "failed"
-        said_by(c, "the status")
-        printed = take_printed(c)
-        error = c.get("error")
-        if type(error) is dict and error:
-            printed = printed or str(error.get("message") or error.get("code") or "")
-            c["error"] = Fated("approximated", "represented by the status and the logs")
-        if printed is not None:
-            call["outputs"] = [{"type": "logs", "logs": printed}]
-        return call
-
-    w.piece(pair, result)
-    return True
 
 
 def _write_foreign(nodes: list[Node], w: Writer) -> list[Any]:
@@ -207,10 +180,10 @@ def write_item(node: Node, w: Writer, *position: Any) -> list[Node]:
         for each in (each for annotations in cited for each in annotations if type(each) is dict):
             if each.get("type") != "url_citation":
                 w.drop(each, "Open Responses has URL citations only")
-    if w.facing != "client" or not _has_foreign(node, w):
+    if w.facing != "client" or not has_foreign(node, w):
         mark = len(w.raw)
         wire = w.node(family, node)
-        if node.get("type") == CODE_CALL:
+        if node.get("type") in HOLDS:
             for at in range(mark, len(w.raw)):
                 if w.raw[at][1] == ("call_id",):
                     w.raw[at] = (node, ("call_id",), "approximated", "its result stands inside", None)
@@ -251,7 +224,8 @@ def _in_envelope(w: Writer, mark: int) -> None:
             w.raw[at] = (node, keys, "parked", "kept in an envelope", capability)
 
 
-def _has_foreign(node: Node, w: Writer) -> bool:
+def has_foreign(node: Node, w: Writer) -> bool:
+    """Whether an item, or a part of its content, has opaque data of another provider."""
     for piece in node.get("opaque") or ():
         if is_foreign_piece(piece, w):
             return True

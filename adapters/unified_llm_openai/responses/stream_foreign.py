@@ -30,7 +30,8 @@ from .complete import (
 from .content import PICTURE, answer_parts, foreign_citations, parts
 from .errors import response_error, whole, write_error_node
 from .events import EVENTS, FAMILY, HOT, LIFECYCLE, SIMPLE, STRICT_NAMES, TERMINAL
-from .history import CODE_CALL, CODE_RESULT, fold_result, write_item
+from .folded import fold_result, is_open
+from .history import has_foreign, write_item
 from .response import pop_implied, resource, status_of
 from .stream_state import Place
 from .summaries import EVENTS_SUMMARIZED, summarized, wants_summary
@@ -59,7 +60,7 @@ class ForeignWriter:
         self.head: Node = {}
         self.state = "idle"
         self.summarizes = wants_summary(w)
-        # Code that ran and whose result, an item of its own elsewhere, is awaited: the call by its `call_id`.
+        # Calls of hosted tools whose result, an item of its own elsewhere, is awaited, by their type and `call_id`.
         self.running: dict[Any, tuple[Place, Node, list[Node]]] = {}
         # What the deltas that come now go on with (`spot_of`), and how the next one is written.
         self.hot: tuple[Any, ...] | None = None
@@ -299,9 +300,10 @@ class ForeignWriter:
     def _done(self, event: Event, place: Place | None) -> list[Event]:
         w = self.w
         item, out = event["item"], list[Event]()
-        if item["type"] == CODE_RESULT and item.get("call_id") in self.running:
-            if fold_result(item, self.running[item["call_id"]][1], w):
-                return self._whole(*self.running.pop(item["call_id"]))
+        if self.running and not has_foreign(item, w):
+            calls = {key: call for key, (_, call, _) in self.running.items()}
+            if fold_result(item, calls, w) is not None:
+                return self._whole(*self.running.pop(*(self.running.keys() - calls.keys())))
         written = write_item(item, w, place.index if place else self.next)
         if not written:
             return []
@@ -317,10 +319,11 @@ class ForeignWriter:
         wire["id"] = place.id
         if place.call is not None:
             wire["call_id"] = place.call
-        if item["type"] == CODE_CALL and not wire.get("outputs") and item.get("call_id") is not None:
-            self.running[item["call_id"]] = place, wire, written[1:]
+        out += self._owed(place, wire)
+        if item.get("call_id") is not None and is_open(wire):
+            self.running[item["type"], item["call_id"]] = place, wire, written[1:]
             return out
-        return out + self._owed(place, wire) + self._whole(place, wire, written[1:])
+        return out + self._whole(place, wire, written[1:])
 
     def _whole(self, place: Place, wire: Node, carriers: list[Node]) -> list[Event]:
         """The end of an item, and the items that carry what it has no slot for."""

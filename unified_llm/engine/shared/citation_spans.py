@@ -50,17 +50,22 @@ def add_bounds(wire: Node, start: int, end: int, w: Writer) -> None:
 def split_text(part: Node) -> list[Node] | None:
     """The part as parts whose citations are about all of them; None where nothing is to be cut, or nothing can be.
 
-    The citations themselves are the same objects, so that what is reported of them is found.
+    The citations themselves are the same objects, so that what is reported of them is found. Log probabilities are in
+    none of the parts: no wire that cites blocks has any, and the caller reports them.
     """
     text, notes = part.get("text"), part.get("annotations")
     if part.get("type") != "output_text" or type(text) is not str or type(notes) is not list:
         return None
-    if part.keys() - {"type", "text", "annotations", "extra"}:
+    if part.keys() - {"type", "text", "annotations", "logprobs", "extra"}:
         return None
     places: dict[tuple[int, int], list[Node]] = {}
+    others: list[Node] = []
     for note in notes:
         if type(note) is not dict:
             return None
+        if note.get("type") not in _OF_BLOCKS:
+            others.append(note)
+            continue
         start, end = (note.get(key) for key in _INDICES)
         if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(text):
             return None
@@ -71,15 +76,28 @@ def split_text(part: Node) -> list[Node] | None:
     out: list[Node] = []
     at = 0
     for start, end in spans:
-        if start > at:
+        if not text[start:end].strip():
+            return None
+        if text[at:start].strip():
             out.append({"type": "output_text", "text": text[at:start]})
-        out.append({"type": "output_text", "text": text[start:end], "annotations": places[start, end]})
+        elif out:
+            out[-1]["text"] += text[at:start]  # no wire takes a block of nothing but blanks
+        first = at if not out and not text[at:start].strip() else start
+        out.append({"type": "output_text", "text": text[first:end], "annotations": places[start, end]})
         at = end
-    if at < len(text):
+    if text[at:].strip():
         out.append({"type": "output_text", "text": text[at:]})
-    if any(not part["text"].strip() for part in out):
-        return None  # no wire takes a block of nothing but blanks
+    else:
+        out[-1]["text"] += text[at:]
+    if len(out) == 1:
+        return None
+    if others:
+        out[0]["annotations"] = [*out[0].get("annotations", ()), *others]
     return out
+
+
+# Citations that wires which cite blocks have; others are lost there, wherever they stand.
+_OF_BLOCKS = frozenset(("document_citation", "search_result_citation", "url_citation"))
 
 
 class CitingWriter:

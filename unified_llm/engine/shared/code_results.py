@@ -1,4 +1,4 @@
-"""What code gave that a provider ran: one reading of the forms that protocols have for it.
+"""What code or a remote tool gave that a provider ran: one reading of the forms that protocols have for it.
 
 A result has its output as one text (`output`), as two (`stdout`, `stderr`) or as logs among its `outputs`, and
 whether the code failed as a flag, an outcome, a return code or an error. A writer takes both from here in the form its
@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.foundation.json_codec import dump_text
+
 from ..pairs.mapping import Fated, take_all
 
-__all__ = ["failed", "said_by", "take_printed"]
+__all__ = ["error_text", "failed", "said_by", "take_printed"]
 
 Node = dict[str, Any]
 
@@ -58,6 +60,20 @@ def take_printed(c: Node) -> str | None:
             c[key] = Fated("approximated", "joined") if c[key] and text != c[key] else ""
         return text
     return _take_logs(c)
+
+
+def error_text(error: Any) -> str | None:
+    """All that an error of a tool contains, as text: that of its content where it has one, else its JSON.
+
+    >>> error_text({"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": "no such table"}]})
+    'no such table'
+    """
+    if type(error) is not dict or not error:
+        return error if type(error) is str and error else None
+    content = error.get("content")
+    if type(content) is list and content and all(type(part) is dict and "text" in part for part in content):
+        return _joined([str(part["text"]) for part in content])
+    return dump_text(error)
 
 
 def _take_logs(c: Node) -> str | None:

@@ -1,0 +1,98 @@
+"""Results that stand inside their call here, and that other protocols keep apart.
+
+What a provider's own tool gave is part of the item of its call: the logs of code, the text or the error of an MCP tool,
+the pages of a search. So is that it failed, which is the status of the call.
+
+https://platform.openai.com/docs/api-reference/responses/object
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from unified_llm.engine.pairs.mapping import Fated, take_all
+from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.code_results import failed, said_by, take_printed
+
+__all__ = ["HOLDS", "fold_result", "is_open"]
+
+Node = dict[str, Any]
+
+
+def _fold_code(c: Node, call: Node) -> None:
+    if failed(c):
+        call["status"] = "failed"
+    said_by(c, "the status")
+    printed = take_printed(c)
+    error = c.get("error")
+    if type(error) is dict and error:
+        printed = printed or str(error.get("message") or error.get("code") or "")
+        c["error"] = Fated("approximated", "represented by the status and the logs")
+    if printed is not None:
+        call["outputs"] = [{"type": "logs", "logs": printed}]
+
+
+def _fold_remote(c: Node, call: Node) -> None:
+    for key in ("name", "server_label"):
+        if key in c and c[key] == call.get(key):
+            del c[key]
+    bad = failed(c)
+    said_by(c, "the status")
+    text = take_printed(c)
+    if bad:
+        call["status"] = "failed"
+        content = [{"type": "text", "text": text}] if text is not None else []
+        call["error"] = {"type": "mcp_tool_execution_error", "content": content}
+    elif text is not None:
+        call["output"] = text
+
+
+def _fold_search(c: Node, call: Node) -> None:
+    if failed(c):
+        call["status"] = "failed"
+        said_by(c, "the status")
+        if type(c.get("error")) is dict:
+            c["error"] = Fated("approximated", "represented by the status")
+    hits = c.get("results")
+    action = call.get("action")
+    if type(action) is not dict or type(hits) is not list or any(type(hit) is not dict for hit in hits):
+        return
+    found = [hit.pop("url") for hit in take_all(c, "results") if type(hit.get("url")) is str]
+    if found:
+        call["action"] = {**action, "sources": [{"type": "url", "url": url} for url in found]}
+
+
+# The type of a call: that of its result where it is apart, the keys that hold it, and how it gets there.
+_FOLDS: dict[str, tuple[str, tuple[str, ...], Callable[[Node, Node], None]]] = {
+    "code_interpreter_call": ("code_interpreter_result", ("outputs",), _fold_code),
+    "mcp_call": ("mcp_result", ("output", "error"), _fold_remote),
+    "web_search_call": ("web_search_result", (), _fold_search),
+}
+_CALLS = {result: call for call, (result, _, _) in _FOLDS.items()}
+HOLDS = frozenset(_FOLDS)
+"""The types of the calls that hold their results."""
+
+
+def is_open(call: Node) -> bool:
+    """Whether a written call may get the result that another protocol keeps apart."""
+    return call.get("type") in HOLDS and not any(call.get(key) for key in _FOLDS[call["type"]][1])
+
+
+def fold_result(result: Node, calls: dict[Any, Node], w: Writer) -> Node | None:
+    """Write a result into the item of its call, one of the open `calls` by their type and `call_id`; None if it cannot.
+
+    The call is no longer among `calls` then.
+    """
+    key = (_CALLS.get(str(result.get("type"))), result.get("call_id"))
+    call = calls.get(key)
+    if call is None or (key[0] == "web_search_call" and not (result.get("results") or failed(result))):
+        return None
+
+    def pair(c: Node, w: Writer) -> Node:
+        del c["call_id"]
+        _FOLDS[str(key[0])][2](c, call)
+        return call
+
+    w.piece(pair, result)
+    return calls.pop(key)

@@ -1,0 +1,58 @@
+"""Why an answer was refused or stopped, in the words that its provider has for people, between the protocols."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+
+MESSAGES, GENERATE, INTERACTIONS = "anthropic-messages", "google-generate-content", "google-interactions"
+WHY = "This request concerns harbor locks."
+Node = dict[str, Any]
+
+CLAUDE = {
+    "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": "refusal",
+    "stop_sequence": None, "stop_details": {"type": "refusal", "category": "cyber", "explanation": WHY},
+    "usage": {"input_tokens": 3, "output_tokens": 2},
+}  # fmt: skip
+BLOCKED = {"promptFeedback": {"blockReason": "SAFETY", "blockReasonMessage": WHY}}
+STOPPED = {"candidates": [{"index": 0, "finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": WHY}]}
+FAILED = {
+    "id": "i", "object": "interaction", "status": "failed", "model": "m", "steps": [],
+    "errors": [{"code": "safety", "message": WHY}],
+}  # fmt: skip
+
+
+def told(value: Node, protocol: str) -> Any:
+    if protocol == MESSAGES:
+        return (value["stop_details"] or {}).get("explanation")
+    if protocol == INTERACTIONS:
+        return value["errors"][0].get("message")
+    feedback = value.get("promptFeedback") or {}
+    return feedback.get("blockReasonMessage") or value["candidates"][0].get("finishMessage")
+
+
+CASES = [(MESSAGES, CLAUDE), (GENERATE, BLOCKED), (GENERATE, STOPPED), (INTERACTIONS, FAILED)]
+
+
+@pytest.mark.parametrize(("source", "body"), CASES, ids=["refusal", "blocked prompt", "stopped", "failed"])
+@pytest.mark.parametrize("target", [MESSAGES, GENERATE, INTERACTIONS])
+def test_an_explanation_arrives(source: str, body: Node, target: str) -> None:
+    done = ul.convert(body, source=source, target=target, kind="response")
+    assert told(done.value, target) == WHY
+    events = list(ul.write_stream(ul.decompose(ul.read(body, source, "response")), source))
+    said = [event["data"] for event in ul.convert_stream(iter(events), source=source, target=target)]
+    assert WHY in str(said)
+
+
+def test_the_category_of_a_refusal_is_reported() -> None:
+    losses = ul.convert(CLAUDE, source=MESSAGES, target=GENERATE, kind="response").losses
+    assert [loss.path for loss in losses if loss.fate == "lost"] == ["/stop_details/category"]
+
+
+def test_a_stop_sequence_explains_no_refusal() -> None:
+    body = {**CLAUDE, "stop_reason": "stop_sequence", "stop_sequence": "END", "stop_details": None}
+    value = ul.convert(body, source=MESSAGES, target=GENERATE, kind="response").value
+    assert "finishMessage" not in value["candidates"][0]

@@ -1,0 +1,180 @@
+"""Results of hosted tools between protocols that keep them apart and the one that holds them in their calls.
+
+What a tool gave arrives, a failure is one everywhere, and a result belongs to the call that it answers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+
+RESPONSES, MESSAGES = "openai-responses", "anthropic-messages"
+GENERATE, INTERACTIONS = "google-generate-content", "google-interactions"
+Node = dict[str, Any]
+
+
+def of_claude(*blocks: Node) -> Node:
+    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": list(blocks)}
+    usage = {"input_tokens": 3, "output_tokens": 2}
+    return {**head, "stop_reason": "end_turn", "stop_sequence": None, "usage": usage}
+
+
+def of_openai(*items: Node) -> Node:
+    return {"id": "r", "object": "response", "created_at": 1, "status": "completed", "model": "m", "output": [*items]}
+
+
+def of_google(*steps: Node) -> Node:
+    return {"id": "i", "object": "interaction", "status": "completed", "model": "m", "steps": list(steps)}
+
+
+def convert(body: Node, source: str, target: str) -> ul.Converted:
+    return ul.convert(body, source=source, target=target, kind="response")
+
+
+def frames(body: Node, source: str, target: str) -> list[Node]:
+    events = list(ul.write_stream(ul.decompose(ul.read(body, source, "response")), source))
+    return [event["data"] for event in ul.convert_stream(iter(events), source=source, target=target)]
+
+
+def remote(id_: str, *texts: str, bad: bool = False) -> tuple[Node, Node]:
+    content = [{"type": "text", "text": text} for text in texts]
+    return (
+        {"type": "mcp_tool_use", "id": id_, "name": "find", "server_name": "harbor", "input": {"n": 1}},
+        {"type": "mcp_tool_result", "tool_use_id": id_, "is_error": bad, "content": content},
+    )
+
+
+SEARCH = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "sky"}}
+HIT = {"type": "web_search_result", "url": "https://a.example", "title": "A", "encrypted_content": "RW5j"}
+
+
+def results(content: Any) -> Node:
+    return {"type": "web_search_tool_result", "tool_use_id": "s1", "content": content}
+
+
+FAILED = results({"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"})
+
+
+# ---- into the call --------------------------------------------------------------------------------------------------
+
+
+def test_what_a_remote_tool_gave_is_the_output_of_its_call() -> None:
+    body = of_claude(*remote("m1", "two", "berths"), *remote("m2", "no such pier", bad=True))
+    done = convert(body, MESSAGES, RESPONSES)
+    first, second = done.value["output"]
+    assert (first["type"], first["output"], first["status"]) == ("mcp_call", "two\nberths", "completed")
+    assert second["status"] == "failed" and "output" not in second
+    assert second["error"] == {
+        "type": "mcp_tool_execution_error", "content": [{"type": "text", "text": "no such pier"}],
+    }  # fmt: skip
+    assert not [loss for loss in done.losses if loss.fate == "lost"]
+
+
+def test_a_stream_ends_a_remote_call_with_its_result() -> None:
+    body = of_claude(*remote("m1", "two berths"), *remote("m2", "gone", bad=True), {"type": "text", "text": "Done."})
+    data = frames(body, MESSAGES, RESPONSES)
+    ends = [each["item"] for each in data if each["type"] == "response.output_item.done"]
+    assert [(each["type"], each.get("status")) for each in ends] == [
+        ("mcp_call", "completed"), ("mcp_call", "failed"), ("message", "completed"),
+    ]  # fmt: skip
+    assert ends[0]["output"] == "two berths"
+    assert data[-1]["response"]["output"] == ends
+    kinds = [each["type"] for each in data if each.get("output_index") == 0]
+    assert kinds.index("response.mcp_call_arguments.done") < kinds.index("response.output_item.done")
+
+
+def test_a_remote_call_without_a_result_ends_before_the_answer_does() -> None:
+    call, _ = remote("m1")
+    ends = [each["type"] for each in frames(of_claude(call), MESSAGES, RESPONSES)]
+    assert ends[-2:] == ["response.output_item.done", "response.completed"]
+
+
+def test_the_pages_of_a_search_are_its_sources() -> None:
+    done = convert(of_claude(SEARCH, results([HIT])), MESSAGES, RESPONSES)
+    (call,) = done.value["output"]
+    assert call["action"] == {
+        "type": "search", "query": "sky", "sources": [{"type": "url", "url": "https://a.example"}],
+    }  # fmt: skip
+    assert "/content/1/content/0/title" in [loss.path for loss in done.losses if loss.fate == "lost"]
+
+
+def test_a_search_that_failed_is_a_failure_in_responses() -> None:
+    done = convert(of_claude(SEARCH, FAILED), MESSAGES, RESPONSES)
+    (call,) = done.value["output"]
+    assert (call["type"], call["status"]) == ("web_search_call", "failed")
+    fates = {loss.path: loss.fate for loss in done.losses}
+    assert fates["/content/1/content/error_code"] == "approximated"
+    ends = [each["item"] for each in frames(of_claude(SEARCH, FAILED), MESSAGES, RESPONSES) if "item" in each]
+    assert ends[-1]["status"] == "failed"
+
+
+# ---- out of the call ------------------------------------------------------------------------------------------------
+
+CALL = {"type": "mcp_call", "id": "m1", "name": "find", "server_label": "harbor", "arguments": "{}", "output": None}
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        ({"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": "no pier"}]}, "no pier"),
+        ({"type": "http_error", "code": 502, "message": "down"}, '{"type":"http_error","code":502,"message":"down"}'),
+        ("no pier", "no pier"),
+    ],
+)
+def test_the_error_of_a_remote_tool_is_the_text_of_its_result(error: Any, text: str) -> None:
+    body = of_openai({**CALL, "status": "failed", "error": error})
+    done = convert(body, RESPONSES, MESSAGES)
+    result = done.value["content"][1]
+    assert (result["type"], result["content"], result["is_error"]) == ("mcp_tool_result", text, True)
+    assert {loss.path: loss.fate for loss in done.losses}["/output/0/error"] == "approximated"
+    step = convert(body, RESPONSES, INTERACTIONS).value["steps"][1]
+    assert step["result"] == f"<tool_error>{text}</tool_error>"
+
+
+# ---- apart on both sides --------------------------------------------------------------------------------------------
+
+
+def test_a_search_that_failed_is_a_failure_in_interactions() -> None:
+    step = convert(of_claude(SEARCH, FAILED), MESSAGES, INTERACTIONS).value["steps"][1]
+    assert (step["type"], step["is_error"]) == ("google_search_result", True)
+    step = convert(of_claude(SEARCH, results([HIT])), MESSAGES, INTERACTIONS).value["steps"][1]
+    assert "is_error" not in step
+
+
+@pytest.mark.parametrize(
+    ("call", "result", "code"),
+    [
+        ({"type": "google_search_call", "arguments": {"queries": ["sky"]}}, "google_search_result", "unavailable"),
+        ({"type": "url_context_call", "arguments": {"urls": ["u"]}}, "url_context_result", "url_not_accessible"),
+    ],
+)
+def test_a_step_that_failed_has_an_error_code_in_messages(call: Node, result: str, code: str) -> None:
+    body = of_google({**call, "id": "c"}, {"type": result, "call_id": "c", "is_error": True, "result": []})
+    found = convert(body, INTERACTIONS, MESSAGES).value["content"][1]["content"]
+    assert (found["type"].endswith("_tool_result_error"), found["error_code"]) == (True, code)
+
+
+GROUNDED = {
+    "candidates": [{
+        "content": {"role": "model", "parts": [{"text": "Blue."}]}, "finishReason": "STOP", "index": 0,
+        "groundingMetadata": {"webSearchQueries": ["sky", "color"], "searchEntryPoint": {"renderedContent": "<div>"}},
+    }]
+}  # fmt: skip
+
+
+def test_a_result_without_an_id_has_that_of_the_call_before_it() -> None:
+    _, call, result = convert(GROUNDED, GENERATE, INTERACTIONS).value["steps"]
+    assert (call["type"], result["type"]) == ("google_search_call", "google_search_result")
+    assert result["call_id"] == call["id"]
+    starts = [each["step"] for each in frames(GROUNDED, GENERATE, INTERACTIONS) if "step" in each]
+    assert starts[2]["call_id"] == starts[1]["id"] == call["id"]
+
+
+def test_several_queries_of_one_search_are_one_query_of_it() -> None:
+    done = convert(GROUNDED, GENERATE, MESSAGES)
+    assert done.value["content"][1]["input"] == {"query": "sky\ncolor"}
+    path = "/candidates/0/groundingMetadata/webSearchQueries"
+    assert {loss.path: loss.fate for loss in done.losses}[path] == "approximated"
