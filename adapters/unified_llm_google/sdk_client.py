@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.client.upstreams.credentials import KeyAuth
-from unified_llm.client.upstreams.upstream import Upstream, join
+from unified_llm.client.upstreams.references import join
+from unified_llm.client.upstreams.upstream import Upstream
 
 __all__ = ["upstream"]
 

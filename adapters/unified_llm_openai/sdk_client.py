@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.client.upstreams.resolve import upstream as choose
 from unified_llm.client.upstreams.sdk_transport import clients_of
 from unified_llm.client.upstreams.upstream import Upstream
+from unified_llm.client.upstreams.upstream import upstream as choose
 
 __all__ = ["upstream"]
 

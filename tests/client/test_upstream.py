@@ -15,7 +15,8 @@ import pytest
 import unified_llm as ul
 from client.lines import KEYS, PLACES, Line, ask
 from unified_llm.client.upstreams.credentials import KeyAuth
-from unified_llm.client.upstreams.upstream import Upstream, join
+from unified_llm.client.upstreams.references import join
+from unified_llm.client.upstreams.upstream import Upstream
 from upstreams import MESSAGE
 
 # ---- by name --------------------------------------------------------------------------------------------------------

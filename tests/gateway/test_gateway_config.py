@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from unified_llm.cli import app
-from unified_llm.client.upstreams import resolve
+from unified_llm.client.upstreams.options import FIELDS
 from unified_llm.gateway.app import Gateway
 from unified_llm.gateway.command import announcement
 from unified_llm.gateway.configuration.config import Config, ConfigError, UpstreamSettings, load
@@ -123,7 +123,7 @@ def test_two_names_for_one_key() -> None:
 
 
 def test_upstreams_are_those_of_the_client() -> None:
-    assert set(UpstreamSettings.model_fields) == resolve._FIELDS
+    assert set(UpstreamSettings.model_fields) == FIELDS
 
 
 def test_another_address_is_checked_too() -> None:

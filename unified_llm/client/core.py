@@ -42,11 +42,11 @@ from .structured.formats import format_of
 from .structured.strategies import STRATEGIES, Parser, choose
 from .telemetry.operation import SILENT, Telemetry
 from .token_estimate import estimate
+from .upstreams.logins import credited
 from .upstreams.protocol_selection import settled
-from .upstreams.references import respelled
-from .upstreams.resolve import credited
-from .upstreams.resolve import upstream as choose_upstream
-from .upstreams.upstream import Upstream, taken_apart
+from .upstreams.references import respelled, taken_apart
+from .upstreams.upstream import Upstream
+from .upstreams.upstream import upstream as choose_upstream
 
 __all__ = ["Core"]
 

@@ -20,7 +20,7 @@ from ..opening import Opening
 from ..sending.api_errors import failed
 from ..sending.decoding import read_answer
 from ..sending.effects import Answer, Ask
-from ..upstreams.resolve import upstream
+from ..upstreams.upstream import upstream
 from .detection import format_of
 
 __all__ = ["Outcome", "send"]

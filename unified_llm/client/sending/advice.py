@@ -28,7 +28,8 @@ from ...models.catalog import current
 from ...models.endpoints import provider
 from ...models.provider_table import table
 from ..upstreams.redaction import SCHEME
-from ..upstreams.upstream import Upstream, taken_apart
+from ..upstreams.references import taken_apart
+from ..upstreams.upstream import Upstream
 
 __all__ = ["advice", "owner_of"]
 

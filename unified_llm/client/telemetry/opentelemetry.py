@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from ...engine.registry import split
 from ...losses import Losses
 from ...models.provider_table import table
-from ..upstreams.upstream import Upstream, taken_apart
+from ..upstreams.references import taken_apart
+from ..upstreams.upstream import Upstream
 
 if TYPE_CHECKING:
     from ..sending.effects import Ask

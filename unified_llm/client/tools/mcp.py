@@ -16,7 +16,7 @@ from ...foundation.errors import APIConnectionError
 from ...foundation.terminal import printable
 from ...foundation.usage_errors import InvalidArgument, MissingExtra
 from ..upstreams.redaction import Secrets
-from ..upstreams.upstream import taken_apart
+from ..upstreams.references import taken_apart
 from .function_tools import Tool
 from .tool_outputs import ToolError
 

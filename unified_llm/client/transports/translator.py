@@ -42,10 +42,10 @@ from ..sending.request_flow import steps
 from ..sending.retry import Retry
 from ..state.response_memory import Memory, keeps
 from ..telemetry.operation import SILENT, Telemetry, count_losses
+from ..upstreams.logins import credited
 from ..upstreams.protocol_selection import settled
-from ..upstreams.resolve import credited
-from ..upstreams.resolve import upstream as choose
 from ..upstreams.upstream import Upstream
+from ..upstreams.upstream import upstream as choose
 from .memory_routes import Kept, kept, missing
 from .report_headers import CALLER, ESTIMATE, HOPS, LOSSES, PROTOCOL, UPSTREAM, loss_headers
 from .route_matching import Match, own_headers, recognize

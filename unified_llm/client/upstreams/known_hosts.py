@@ -10,7 +10,7 @@ import httpx2
 from ...foundation.usage_errors import InvalidArgument
 from ...models.endpoints import Endpoint, Provider, provider
 from ...models.provider_table import table
-from .upstream import taken_apart
+from .references import taken_apart
 
 __all__ = ["hosts"]
 

@@ -1,12 +1,25 @@
-"""Functions and classes that data names as `module:name`; nothing is imported before it is needed."""
+"""What data and adapters name as `module:name`; nothing is imported before it is needed.
+
+So is what makes an upstream of an official SDK's client: the adapter package that supports it takes it apart.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
+from ...engine.registry import adapter, split
 from ...foundation.lazy import load
+from ...foundation.usage_errors import InvalidArgument
+from ...models.endpoints import by_preference, provider
 
-__all__ = ["loaded"]
+if TYPE_CHECKING:
+    from .upstream import Upstream
+
+__all__ = ["AUTO", "from_sdk", "loaded"]
+
+AUTO = "auto"
+"""In the place of a protocol: whichever carries most of a request."""
 
 
 def loaded(where: str) -> Any:
@@ -17,3 +30,34 @@ def loaded(where: str) -> Any:
     """
     module, _, name = where.partition(":")
     return getattr(load(module), name)
+
+
+def from_sdk(*clients: Any, protocol: str | None = None, **changes: Any) -> Upstream:
+    """See `Upstream.from_sdk`."""
+    if not clients:
+        raise InvalidArgument("from_sdk() requires a client of an official SDK")
+    auto, protocol = protocol == AUTO, None if protocol == AUTO else protocol
+    for spoken in (split(protocol)[0],) if protocol else map(adapter, by_preference()):
+        for root, where in spoken.clients.items():
+            if all(_is_of(client, root) for client in clients):
+                made: Upstream = loaded(where)(*clients, protocol=protocol)
+                if auto and made.provider is not None:
+                    made = made.with_(others=tuple(_through(clients, where, made)))
+                return made.with_(**changes) if changes else made
+    told = f" for {protocol}" if protocol else ""
+    kind = type(clients[0])
+    raise InvalidArgument(
+        f"{kind.__module__}.{kind.__qualname__} is not a client that an adapter{told} supports; pass a provider, "
+        "'provider/model', the URL of a server, an Upstream or the client of an official SDK"
+    )
+
+
+def _through(clients: tuple[Any, ...], where: str, made: Upstream) -> Iterator[Upstream]:
+    """The same clients in the other protocols that their SDK uses and their provider has."""
+    for name in provider(str(made.provider)).protocols:
+        if name != made.protocol.partition(":")[0] and where in adapter(name).clients.values():
+            yield loaded(where)(*clients, protocol=name)
+
+
+def _is_of(client: Any, root: str) -> bool:
+    return any(f"{kind.__module__}.".startswith(f"{root}.") for kind in type(client).__mro__)

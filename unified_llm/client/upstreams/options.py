@@ -1,10 +1,16 @@
-"""The keyword arguments of whatever makes an upstream, declared once: `Upstream.of`, `http_client`, `Client`."""
+"""What makes an upstream: keyword arguments, declared once for `Upstream.of`, `http_client` and `Client`.
+
+And the same as a table of a TOML file, or as variables of the environment.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from ...foundation.usage_errors import InvalidArgument
 from ...passes.keywords import texts_in
 
 if TYPE_CHECKING:
@@ -13,7 +19,7 @@ if TYPE_CHECKING:
     from ...models.names import ProtocolName
     from ..params import Key
 
-__all__ = ["UpstreamKeywords", "meanings"]
+__all__ = ["FIELDS", "UpstreamKeywords", "check_row", "meanings", "row_of_environment", "rows_of"]
 
 
 class UpstreamKeywords(TypedDict, total=False):
@@ -66,3 +72,38 @@ class UpstreamKeywords(TypedDict, total=False):
 def meanings() -> dict[str, str]:
     """What each argument means: the text under its declaration above."""
     return texts_in(__file__)
+
+
+FIELDS = frozenset(
+    "model base_url protocol provider scope headers query defaults timeout key_env variables path stream_path auth "
+    "audience".split()
+)
+"""The keys of a table `[upstreams.NAME]`."""
+
+
+def rows_of(path: str | Path) -> dict[str, dict[str, Any]]:
+    """The tables of a file, by name. Raises `InvalidArgument` for a key that is none."""
+    import tomllib
+
+    found: dict[str, dict[str, Any]] = tomllib.loads(Path(path).read_text("utf-8")).get("upstreams", {})
+    return found
+
+
+def check_row(row: dict[str, Any]) -> None:
+    """Raise `InvalidArgument` for a key that no table has."""
+    unknown = sorted({*row} - FIELDS)
+    if unknown:
+        hint = "; set key_env to the variable that holds the API key" if {"api_key", "key"} & {*unknown} else ""
+        raise InvalidArgument(f"unknown key {unknown[0]!r}{hint}")
+
+
+def row_of_environment(prefix: str) -> dict[str, Any]:
+    """The same of the variables with a prefix. Raises `InvalidArgument` where neither a model nor a URL is set."""
+    said = {name: os.environ.get(f"{prefix}_{name.upper()}") for name in ("model", "base_url", "protocol", "scope")}
+    key = f"{prefix}_API_KEY"
+    row: dict[str, Any] = {name: value for name, value in said.items() if value}
+    if os.environ.get(key):
+        row["key_env"] = key
+    if "model" not in row and "base_url" not in row:
+        raise InvalidArgument(f"set {prefix}_MODEL to provider/model, or {prefix}_BASE_URL")
+    return row

@@ -1,28 +1,30 @@
-"""Mistakes in what names an upstream: a URL that no HTTP client can use, a model in the spelling of another library."""
+"""What names an upstream: a base URL and its parts, a model, and the mistakes that are made in them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import fields
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import httpx2
 
 from ...foundation.errors import InvalidBody
 from ...models.catalog import current
 from ...models.provider_table import aliases, table
 from .options import UpstreamKeywords
-from .upstream import Upstream
 
-__all__ = ["check_names", "check_reference", "check_url", "respelled"]
+__all__ = ["check_names", "check_reference", "check_url", "join", "respelled", "taken_apart"]
 
 _HOST = re.compile(r"(localhost|\d+\.\d+\.\d+\.\d+|[\w.-]+:\d+)(:\d+)?")
 _SLASHES = re.compile(r"(https?):/?(?!/)")
 _SCHEMES = ("http", "https")
 
 
-def check_names(given: Iterable[str]) -> None:
+def check_names(given: Iterable[str], fields: Iterable[str]) -> None:
     """Raise `TypeError` for the first keyword argument that no upstream has."""
-    known = {each.name for each in fields(Upstream)} | set(UpstreamKeywords.__annotations__)
+    known = {*fields, *UpstreamKeywords.__annotations__}
     for name in given:
         if name not in known:
             near = get_close_matches(name, sorted(known), 1, 0.75)
@@ -61,3 +63,48 @@ def respelled(ref: str) -> str | None:
     name, colon, model = ref.partition(":")
     known = colon and "/" not in name and (name in table() or name in aliases() or name in current().raw)
     return f"{name}/{model}" if known and model else None
+
+
+class Parts(NamedTuple):
+    """A base URL and what must not be shown of it."""
+
+    base: str
+    origin: str
+    host: str
+    username: str
+    password: str
+    query: Mapping[str, Any]
+    secret: bool
+
+
+@lru_cache(256)
+def taken_apart(url: str) -> Parts:
+    """The parts of a base URL. Raises `InvalidBody`, which shows no part of it, for one that is not a URL."""
+    try:
+        found = httpx2.URL(url)
+    except (httpx2.InvalidURL, ValueError):
+        found = None
+    if found is None:
+        raise InvalidBody("/base_url", "not a valid URL; pass one such as 'http://localhost:8000/v1'")
+    listed = {name: found.params.get_list(name) for name in found.params}
+    query = {name: values if len(values) > 1 else values[0] for name, values in listed.items()}
+    secret = bool(found.userinfo or found.query)
+    bare = str(found.copy_with(username=None, password=None, query=None, fragment=None)) if secret else url
+    port = f":{found.port}" if found.port is not None else ""
+    origin = f"{found.scheme}://{found.host.lower()}{port}"
+    return Parts(bare, origin, found.host, found.username, found.password, query, secret)
+
+
+@lru_cache(1024)
+def join(base: str, path: str) -> str:
+    """A URL of a base and a route. What both have (`v1` at the end and at the beginning) is there once.
+
+    >>> join("http://localhost:8000/v1/", "/v1/messages")
+    'http://localhost:8000/v1/messages'
+    """
+    head, _, query = base.partition("?")
+    before, after = head.rstrip("/").split("/"), path.lstrip("/").split("/")
+    # The scheme and the host are no segments of a path.
+    most = min(len(before) - 3, len(after) - 1)
+    shared = next((count for count in range(most, 0, -1) if before[-count:] == after[:count]), 0)
+    return "/".join([*before, *after[shared:]]).rstrip("/") + (f"?{query}" if query else "")

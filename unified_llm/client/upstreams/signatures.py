@@ -15,8 +15,8 @@ import httpx2
 
 from ...foundation.usage_errors import InvalidArgument
 from .loading import loaded
+from .references import taken_apart
 from .tokens import Tokens
-from .upstream import taken_apart
 
 __all__ = ["Signature", "credentials", "service_of"]
 

@@ -1,29 +1,39 @@
 """An upstream: its provider, address, protocol and credentials.
 
-It is a value: frozen, comparable, and safe to print. Choosing one by a name is `resolve.py`'s; what goes over its
-wire is `request_flow.py`'s.
+It is a value: frozen, comparable, and safe to print. It is named, and its parts are looked up in `unified_llm.models`,
+which has every provider's protocols, URLs and logins as data; or it is given as a base URL or an SDK's client. Nothing
+is connected to here, and no key is looked at before a request leaves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Unpack
 
 import httpx2
 
-from ...foundation.errors import InvalidBody
+from ...engine.registry import adapter, protocols
+from ...foundation.errors import UnknownProtocol
 from ...foundation.urls import check_headers, filled
+from ...foundation.usage_errors import InvalidArgument, MissingExtra
+from ...models.endpoints import Endpoint, Provider, provider
+from ...models.provider_table import compatible
+from ...models.selection import select
 from ...passes.keywords import spelled_out
 from .credentials import KeyAuth
-from .options import UpstreamKeywords, meanings
+from .known_hosts import hosts
+from .loading import AUTO, from_sdk, loaded
+from .logins import auth_of, keyed, logged_in, with_key
+from .options import UpstreamKeywords, check_row, meanings, row_of_environment, rows_of
 from .redaction import Secrets
+from .references import check_names, check_reference, check_url, join, taken_apart
+from .tokens import check_login
 
 if TYPE_CHECKING:
     from ..params import UpstreamLike
 
-__all__ = ["Upstream", "join", "taken_apart"]
+__all__ = ["Upstream", "upstream"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,30 +117,49 @@ class Upstream:
         >>> Upstream.of("http://localhost:8000/v1", model="qwen3").protocol
         'openai-chat'
         """
-        from .resolve import upstream
-
         return upstream(ref, **options)
 
     @staticmethod
     def from_sdk(*clients: Any, protocol: str | None = None, **changes: Any) -> Upstream:
-        """The upstream an official SDK's client is set up for; see `unified_llm.client.upstreams.resolve.from_sdk`."""
-        from .resolve import from_sdk
+        """The upstream that an official SDK's client is set up for: its URL, its login, its HTTP client.
 
+        Give the synchronous client, the asynchronous one, or both: each serves calls of its own kind. What the SDK does
+        to a request (tokens of a directory, signatures of a cloud, paths of a platform) it does to these too; its own
+        retries are off. `protocol` chooses where the SDK uses several; "auto" leaves it to each request.
+
+        Raises `InvalidArgument` for an object that no installed adapter supports.
+        """
         return from_sdk(*clients, protocol=protocol, **changes)
 
     @staticmethod
     def from_env(prefix: str = "UNIFIED_LLM") -> Upstream:
-        """The upstream that the environment names; see `unified_llm.client.upstreams.resolve.from_env`."""
-        from .resolve import from_env
+        """The upstream that the environment names.
 
-        return from_env(prefix)
+        `UNIFIED_LLM_MODEL` is "provider/model", or a plain name beside `UNIFIED_LLM_BASE_URL`; `UNIFIED_LLM_PROTOCOL`,
+        `UNIFIED_LLM_API_KEY` and `UNIFIED_LLM_SCOPE` are optional. Keys of known providers come from their usual
+        variables. Raises `ValueError` when neither model nor URL is set.
+        """
+        return _of_row(row_of_environment(prefix))
 
     @staticmethod
     def load(path: Any) -> dict[str, Upstream]:
-        """The upstreams of a TOML file, by name; see `unified_llm.client.upstreams.resolve.load`."""
-        from .resolve import load
+        """The upstreams of a TOML file, by name.
 
-        return load(path)
+        Each is a table `[upstreams.NAME]` with `model` ("provider/model", or a plain name beside `base_url`) and,
+        optionally, `protocol`, `base_url`, `key_env` (names of environment variables), `headers`, `query`, `scope`,
+        `timeout` (seconds), `defaults`, `variables`, `auth` and `audience` (those of `Upstream.of`). A key itself does
+        not belong into a file, and there is no field for it.
+
+        Raises `ValueError` naming the table and the field that is wrong.
+        """
+        found = {}
+        for name, row in rows_of(path).items():
+            try:
+                check_row(row)
+                found[name] = _of_row(dict(row))
+            except (ValueError, LookupError, MissingExtra) as error:
+                raise InvalidArgument(f"{path}: [upstreams.{name}]: {error}") from error
+        return found
 
     @property
     def why(self) -> str:
@@ -179,46 +208,186 @@ _OWN = frozenset(("protocol", "base_url", "path", "stream_path", "auth", "provid
                   "moved"))  # fmt: skip
 
 
-class Parts(NamedTuple):
-    """A base URL and what must not be shown of it."""
+def upstream(
+    ref: Any,
+    *,
+    protocol: str | None = None,
+    api_key: Any = None,
+    base_url: str | None = None,
+    request: Any = None,
+    source: str | None = None,
+    variables: Mapping[str, str] | None = None,
+    auth: httpx2.Auth | str | None = None,
+    audience: str = "",
+    **changes: Any,
+) -> Upstream:
+    """The upstream that `ref` names.
 
-    base: str
-    origin: str
-    host: str
-    username: str
-    password: str
-    query: Mapping[str, Any]
-    secret: bool
+    `ref` is "provider/model" or "provider" (`unified_llm.models`), a base URL of any server, an official SDK's client,
+    or an `Upstream`. `protocol` (with a dialect behind a colon) is used in any case. With None or "auto" a provider
+    that has several gets the one with the least losses: of `request` (a wire document of `source`, or a canonical
+    one) where it is given, else of each request as it comes (`Upstream.others`). For a URL of an unknown host it
+    is the one most servers are compatible with. `api_key` is a key, a function that gives one, or a mapping of both by
+    provider, "provider/model" or host; without it the provider's environment variables are looked at as a request
+    leaves. `variables` fill names in the provider's URL
+    (`resource`, `region`, `project`). `auth` is an auth object, or the name of a login with the credentials of a cloud
+    ("aws", "azure", "google"), which its own library finds and renews; `audience` is what they are for, where that is
+    not the usual (an OAuth scope; "service/region" for "aws"). `changes` are fields of `Upstream`.
 
+    Raises `UnknownProvider`, `UnknownProtocol`, `CapabilityRefused`, `MissingExtra` where the library of a login is
+    not installed, and `ValueError` where nothing is known to serve the model, or a variable of the URL is missing.
 
-@lru_cache(256)
-def taken_apart(url: str) -> Parts:
-    """The parts of a base URL. Raises `InvalidBody`, which shows no part of it, for one that is not a URL."""
-    try:
-        found = httpx2.URL(url)
-    except (httpx2.InvalidURL, ValueError):
-        found = None
-    if found is None:
-        raise InvalidBody("/base_url", "not a valid URL; pass one such as 'http://localhost:8000/v1'")
-    listed = {name: found.params.get_list(name) for name in found.params}
-    query = {name: values if len(values) > 1 else values[0] for name, values in listed.items()}
-    secret = bool(found.userinfo or found.query)
-    bare = str(found.copy_with(username=None, password=None, query=None, fragment=None)) if secret else url
-    port = f":{found.port}" if found.port is not None else ""
-    origin = f"{found.scheme}://{found.host.lower()}{port}"
-    return Parts(bare, origin, found.host, found.username, found.password, query, secret)
-
-
-@lru_cache(1024)
-def join(base: str, path: str) -> str:
-    """A URL of a base and a route. What both have (`v1` at the end and at the beginning) is there once.
-
-    >>> join("http://localhost:8000/v1/", "/v1/messages")
-    'http://localhost:8000/v1/messages'
+    >>> upstream("anthropic/claude-opus-4-7")
+    Upstream(protocol='anthropic-messages', base_url='https://api.anthropic.com', model='claude-opus-4-7', \
+provider='anthropic', scope=None, defaults={}, fixed={}, omitted=(), path='', stream_path='', timeout=None)
+    >>> upstream("http://localhost:8000/v1", model="qwen3").protocol
+    'openai-chat'
     """
-    head, _, query = base.partition("?")
-    before, after = head.rstrip("/").split("/"), path.lstrip("/").split("/")
-    # The scheme and the host are no segments of a path.
-    most = min(len(before) - 3, len(after) - 1)
-    shared = next((count for count in range(most, 0, -1) if before[-count:] == after[:count]), 0)
-    return "/".join([*before, *after[shared:]]).rstrip("/") + (f"?{query}" if query else "")
+    check_names(changes, (each.name for each in fields(Upstream)))
+    if isinstance(auth, str):
+        check_login(auth)  # before anything else is looked for
+        made = upstream(
+            ref,
+            protocol=protocol,
+            api_key=api_key,
+            base_url=base_url,
+            request=request,
+            source=source,
+            variables=variables,
+            **changes,
+        )
+        return logged_in(made, auth, audience)
+    if auth is not None:
+        changes["auth"] = auth
+    auto, protocol = protocol == AUTO, None if protocol == AUTO else protocol
+    if isinstance(ref, Upstream):
+        given = {"protocol": protocol, "base_url": base_url}
+        changes.update({key: value for key, value in given.items() if value is not None})
+        there = ref if api_key is None else with_key(ref, api_key)
+        return there.with_(**changes) if changes else there
+    if not isinstance(ref, str):
+        return from_sdk(ref, protocol=AUTO if auto else protocol, **changes)
+    if base_url is not None:
+        check_url(base_url)
+    if "://" in ref:
+        check_url(ref)
+        return _at(ref, protocol, api_key, changes)
+    name, _, model = ref.partition("/")
+    if base_url is None:
+        check_reference(name, ref)
+    others: tuple[Endpoint, ...] = ()
+    if base_url is None:
+        owner = provider(name, model=model or None)
+        if owner.transports and ":" in model:
+            # An upstream in this process supports every protocol.
+            model, _, protocol = model.partition(":")
+        if not model:
+            endpoint = _first(owner, protocol)
+        else:
+            endpoint = select(owner.id, model, request, source=source, force_protocol=protocol).endpoint
+        if protocol is None and request is None:
+            offered = owner.serving(model) if model else owner.endpoints
+            others = tuple(each for each in offered if each.protocol != endpoint.protocol)
+    else:
+        choice = select(name, model or "-", force_protocol=protocol or compatible(), base_url=base_url)
+        owner, endpoint = choice.provider, choice.endpoint
+    made = _made(owner, endpoint, model or None, variables or {})
+    if others:
+        made = made.with_(others=tuple(_alike(owner, others, made, variables or {})))
+    if api_key is not None:
+        made = with_key(made, api_key)
+    return made.with_(**changes) if changes else made
+
+
+def _alike(
+    owner: Provider, endpoints: Iterable[Endpoint], made: Upstream, variables: Mapping[str, str]
+) -> Iterator[Upstream]:
+    """The same place in other protocols. One that needs a variable that is not set is left out."""
+    seen, there = set(), protocols()
+    for endpoint in endpoints:
+        if endpoint.protocol in seen or endpoint.protocol not in there:
+            continue
+        seen.add(endpoint.protocol)
+        try:
+            other = _made(owner, endpoint, made.model, variables, twin=made)
+        except (ValueError, UnknownProtocol):
+            continue
+        yield other
+
+
+def _first(owner: Provider, protocol: str | None) -> Endpoint:
+    for endpoint in owner.endpoints:
+        if protocol is None or protocol in (endpoint.protocol, endpoint.target):
+            return endpoint
+    told = f" in {protocol}" if protocol else ""
+    raise InvalidArgument(f"no known endpoint for provider {owner.id}{told}; pass protocol= and base_url=")
+
+
+def _made(
+    owner: Provider,
+    endpoint: Endpoint,
+    model: str | None,
+    variables: Mapping[str, str],
+    twin: Upstream | None = None,
+) -> Upstream:
+    clients: Mapping[str, Any] = {}
+    if owner.transports and twin is not None:
+        clients = {"http_client": twin.http_client, "async_http_client": twin.async_http_client}
+    elif owner.transports:
+        inside = loaded(owner.transports)()
+        clients = {
+            "http_client": httpx2.Client(transport=inside),
+            "async_http_client": httpx2.AsyncClient(transport=inside),
+        }
+    if twin is None:
+        adapter(endpoint.protocol)  # it is going to be used; raises here if it is not installed
+    if endpoint.needs:
+        check_login(endpoint.needs)  # not when its stream has begun, which would have been paid for
+    needed = not owner.local
+    return Upstream(
+        protocol=endpoint.target,
+        base_url=endpoint.base(**variables),
+        auth=auth_of(endpoint, owner, needed=needed),
+        model=model,
+        provider=owner.id,
+        fixed=endpoint.fixed,
+        omitted=endpoint.omitted,
+        moved=endpoint.moved,
+        path=endpoint.path,
+        stream_path=endpoint.stream_path,
+        **clients,
+    )
+
+
+def _at(url: str, protocol: str | None, key: Any, changes: Mapping[str, Any]) -> Upstream:
+    """Any server at a base URL. One whose host is in our table keeps its provider's login and dialect.
+
+    A host that a customer of the provider has named gets the provider's key only if the environment names that host.
+    """
+    for owner, endpoint, entitled in hosts(url):
+        if protocol in (None, endpoint.protocol, endpoint.target):
+            made = _made(owner, replace(endpoint, base_url=taken_apart(url).base, hosts={}), None, {})
+            if not entitled and isinstance(made.auth, KeyAuth):
+                made = made.with_(auth=KeyAuth(made.auth.header, made.auth.template, whose=owner.id))
+            spoken = protocol if protocol is not None and ":" in protocol else endpoint.target
+            made = made.with_(**{"base_url": url, "protocol": spoken, **changes})
+            return made if key is None else with_key(made, key)
+    made = Upstream(**{"protocol": protocol or compatible(), "base_url": url, **changes})
+    return made if key is None else with_key(made, key)
+
+
+def _of_row(row: dict[str, Any]) -> Upstream:
+    env = row.pop("key_env", ())
+    names = (env,) if isinstance(env, str) else tuple(env)
+    if names and row.get("auth") is not None:
+        raise InvalidArgument("auth and key_env exclude each other")
+    if row.get("audience") and row.get("auth") is None:
+        raise InvalidArgument("audience needs auth")
+    base_url, model = row.pop("base_url", None), row.get("model")
+    if base_url is not None:
+        made = upstream(base_url, **row)
+    elif model is not None:
+        made = upstream(row.pop("model"), **row)
+    else:
+        raise InvalidArgument('set model = "provider/model" or base_url')
+    return keyed(made, names) if names else made

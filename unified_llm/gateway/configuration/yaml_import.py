@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from ...client.upstreams.upstream import taken_apart
+from ...client.upstreams.references import taken_apart
 from ...foundation import packaged
 from ...foundation.errors import InvalidBody, UnknownProvider
 from ...models.catalog import current

@@ -23,9 +23,9 @@ from ...client.sending.model_list import listed, page
 from ...client.sending.request_flow import steps
 from ...client.sending.retry import Retry
 from ...client.transports.route_matching import Match
-from ...client.upstreams.resolve import upstream as make_upstream
 from ...client.upstreams.tokens import check_login
 from ...client.upstreams.upstream import Upstream
+from ...client.upstreams.upstream import upstream as make_upstream
 from ...engine.adapter import Adapter
 from ...engine.registry import adapter
 from ...foundation.errors import APIError, CapabilityRefused, InvalidRequestError, UnifiedLLMError, UnknownProvider
