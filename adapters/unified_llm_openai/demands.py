@@ -14,7 +14,7 @@ from unified_llm.engine.pairs.mapping import Fated, Owned, lookup
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.emulation import INPUT, as_function
 from unified_llm.foundation.json_codec import dump_text
-from unified_llm.passes.schemas import lower
+from unified_llm.passes import schemas
 
 from .schema import STRICT
 
@@ -149,7 +149,7 @@ def enforce_schema(format_: Node, w: Writer) -> None:
     schema = format_.get("schema")
     if format_.get("strict") is not None or type(schema) is not dict or w.source in _OPTIONAL_STRICT:
         return
-    done = lower(schema, STRICT)
+    done = schemas.lower(schema, STRICT)
     if done.changes or done.schema != schema:
         told = "followed less closely: strict does not accept this schema"
         w.report(w.doc, ("text", "format", "schema"), "approximated", told)

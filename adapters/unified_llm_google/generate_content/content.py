@@ -257,7 +257,8 @@ def write_sound(c: Node, w: Writer) -> Node | None:
 def _write_blob(c: Node, w: Writer, sound: bool) -> Node | None:
     wire = write_media(c, w)
     if wire is None:
-        return write_told(c, w)
+        told: Node | None = write_told(c, w)
+        return told
     write_modifiers(c, wire, w, sound)
     return _with_modifiers(c, wire, w)
 

@@ -224,7 +224,7 @@ def write_told(c: Node, w: Writer) -> Node | None:
 
 @user_parts.write("input_file")
 def write_file(c: Node, w: Writer) -> Node | None:
-    told = write_told(c, w)
+    told: Node | None = write_told(c, w)
     if told is not None:
         return told
     # How a file was spelled is how it is sent, but to a server that has a spelling of its own.
