@@ -125,7 +125,7 @@ class Pipe:
         # that did not.
         self.short: ShortWay | None = None
         self.reads_more: ReadMore | None = None
-        self.writes_more = NOTHING_MORE
+        self.writes_more: WriteMore = NOTHING_MORE
         self.passed: int = 0
         self._own: bool = self.origin is self.goal
         self._noted: int = 0  # how many of the reader's notes were looked at
