@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["StreamFinder", "within"]
 
 Node = dict[str, Any]
+_NONE: dict[Keys, None] = {}
 
 
 class StreamFinder(Finder):
@@ -84,9 +85,15 @@ class StreamFinder(Finder):
         return self._join(wire, ())
 
     def _came_from(self, where: Keys, node: int, place: Keys) -> Iterable[Keys]:
-        spots = [*self.trail.spots(where), (id(self._wire(self._read.get(node))), place)]
-        found = dict.fromkeys(leaf for spot in spots for leaf in self.trail.by_place.get(spot, ()))
-        return [leaf for leaf in found if self._absolute(leaf[0], self.reader.places[leaf]) == where]  # type: ignore[union-attr]
+        found, places = self._told_at(where, self._wire(self._read.get(node)), place), self.reader.places  # type: ignore[union-attr]
+        return [leaf for leaf in found if self._absolute(leaf[0], places[leaf]) == where]
+
+    def _told_at(self, where: Keys, wire: Any, place: Keys) -> dict[Keys, None]:
+        """The leaves that may have come from a path, which is that of `place` in a wire node."""
+        by_place, found = self.trail.by_place, dict[Keys, None]()
+        for spot in (*self.trail.spots(where), (id(wire), place)):
+            found |= by_place.get(spot, _NONE)
+        return found
 
     def _join(self, wire: Any, keys: Keys) -> Keys:
         gathered = self.reader.gathered.get(id(wire)) if self.reader is not None else None
@@ -112,18 +119,25 @@ class StreamFinder(Finder):
         place = reader.places.get((known, *keys)) if reader is not None else None
         if place is None or fate != "lost" or reader is None or known in reader.below or known in reader.stands:
             return super()._told(node, keys, fate)
-        wire = self._wire(node)
-        if type(wire) is not dict or type(at(node, keys)) in (dict, list):
+        wire, value = self._wire(node), at(node, keys)
+        if type(wire) is not dict:
             return None
+        if (type(value) is dict or type(value) is list) and (id(value) in self.wires or id(value) in self._places_of):
+            return None  # what is in it has places of its own
         for its in self._places_of[known]:
             if its[: len(keys)] == keys and its != keys:
                 return None
-        # An answer is read when it begins and again when it ends, so many leaves have a place of this name.
-        mine = self._stands_for(known)
-        for leaf in self._came_from(self._absolute(known, place), known, place):
-            if leaf[1:] != keys or self._stands_for(leaf[0]) != mine:
-                return None
-        return place[1:] if place[:1] == (...,) else self._join(wire, place)
+        where = place[1:] if place[:1] == (...,) else self._join(wire, ()) + place
+        found, own = self._told_at(where, wire, place), (known, *keys)
+        if found.keys() != {own}:
+            # An answer is read when it begins and again when it ends: that is one leaf.
+            mine = self._stands_for(known)
+            for leaf in found:
+                if (leaf[1:] != keys or self._stands_for(leaf[0]) != mine) and (
+                    self._absolute(leaf[0], reader.places[leaf]) == where
+                ):
+                    return None
+        return where if place[:1] == (...,) else self._join(wire, place)
 
     def _source(self, node: Any, keys: Keys) -> Keys:
         return super()._source(node, keys) or self.now
