@@ -28,6 +28,8 @@ def check_levels(levels: Levels) -> None:
 
     >>> check_levels({"*@high": "raise"})
     """
+    if levels == "ignore":
+        return
     for level in levels.values() if isinstance(levels, Mapping) else (levels,):
         if level not in _LEVELS:
             raise InvalidArgument(f"on_loss: unknown level {level!r}; choose one of {', '.join(_LEVELS)}")

@@ -138,7 +138,9 @@ class ShortWay:
 def short_way(reads: ReadMore, writes: WriteMore, *, as_it_came: bool = False) -> ShortWay:
     """What reads and writes more of an event; `as_it_came` means that the last one left as it came."""
     beside = reads.shape.beside
-    shape = writes.shape._replace(beside=tuple(key for key in writes.shape.beside if key in beside))
+    shape = writes.shape
+    if shape.beside:
+        shape = shape._replace(beside=tuple(key for key in shape.beside if key in beside))
     if as_it_came and shape.beside == beside and not shape.number:
         shape = shape._replace(path=_AS_IT_CAME)
     return ShortWay(_compiled(reads.shape, shape), (*reads.values, *writes.values))

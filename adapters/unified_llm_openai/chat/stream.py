@@ -25,7 +25,7 @@ from unified_llm.streams.folds import FRAME
 from .errors import read_error_node
 from .response import read_head
 from .stream_choice import ChoiceReader
-from .stream_open import copied, terminal_type
+from .stream_open import opened, terminal_type
 from .stream_plain import Plain, learn
 from .tables import CHUNK, COMPLETION, OWN_KEYS, PADDING
 from .usage import read_usage
@@ -132,7 +132,9 @@ class ChatReader:
         """
         if not self.r.frames:
             return
-        chunk = copied(event["data"])
+        chunk = event["data"]
+        if type(chunk) is dict:
+            chunk = opened(chunk, [path for _, _, path, *_ in slots])
         for _, _, path, *_ in slots:
             at(chunk, path[:-1]).pop(path[-1], None)
         frame: Node = {"count": len(events), "chunk": chunk, "slots": slots}

@@ -7,7 +7,7 @@ from typing import Any
 from .stream_merge import details_of
 from .tables import REASONING_FIELDS
 
-__all__ = ["NULLS", "TYPES", "UNDERSTOOD", "Open", "copied", "terminal_type"]
+__all__ = ["NULLS", "TYPES", "UNDERSTOOD", "Open", "opened", "terminal_type"]
 
 Node = dict[str, Any]
 
@@ -23,11 +23,17 @@ def terminal_type(finish: Node | None) -> str:
     return "response.failed" if reason in _FAILED else "response.completed"
 
 
-def copied(value: Any) -> Any:
-    """A deep copy of a JSON value."""
-    if type(value) is dict:
-        return {key: copied(inner) for key, inner in value.items()}
-    return [copied(inner) for inner in value] if type(value) is list else value
+def opened(chunk: Node, paths: list[list[Any]]) -> Node:
+    """A copy of a chunk in which what holds the ends of these paths is new; all else is that of the chunk."""
+    made: dict[tuple[Any, ...], Any] = {(): chunk.copy()}
+    for path in paths:
+        for depth in range(1, len(path)):
+            place = (*path[:depth],)
+            if place not in made:
+                around = made[place[:-1]]
+                made[place] = around[place[-1]] = around[place[-1]].copy()
+    whole: Node = made[()]
+    return whole
 
 
 class Open:

@@ -26,7 +26,7 @@ from .errors import write_error_body
 from .finish import finish_word
 from .response import consume_status, is_born_here, whole
 from .stream_answer import HOT, ChoiceWriter, More
-from .stream_open import copied
+from .stream_open import opened
 from .tables import CHUNK, COMPLETION, RESPONSE
 from .usage import is_told, write_usage
 
@@ -151,7 +151,7 @@ class ChatWriter:
             return [{"event": frame.get("event"), "data": chunk, **frame.get("beside", {})}]
         bare = frame.get("bare", ())
         head = {key: value for key, value in (self.head or {}).items() if key not in chunk and key not in bare}
-        data = {**head, **copied(chunk)}
+        data = {**head, **opened(chunk, [path for _, _, path, *_ in frame["slots"]])}
         for number, source, path, *around in frame["slots"]:
             if number < len(group):
                 value: Any = group[number]

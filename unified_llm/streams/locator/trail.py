@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Iterator
-from itertools import chain, islice, takewhile
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from ...foundation.json_paths import Keys, at, ids_below, once, paths_below, pointer
@@ -245,10 +245,13 @@ class Trail:
             self.turns[id(node)] = wire
         self._noted, self._turned = len(reader.traced()), len(reader.turns)
         if len(reader.docs) != len(self._known):
-            # The newest stand last.
-            new = list(takewhile(lambda number: number not in self._known, reversed(reader.docs)))
+            new, walked = list[int](), self._known
+            for each in reversed(reader.docs):  # the newest stand last
+                if each in walked:
+                    break
+                new.append(each)
             self._unwalked += sorted(new)
-            self._known.update(new)
+            walked.update(new)
         if self._untraced:
             for node, _ in traced:
                 self._unindexed += self._untraced.pop(id(node), ())
