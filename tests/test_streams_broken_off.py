@@ -261,3 +261,23 @@ def test_frames_nested_too_deeply_to_be_compared_are_not_tried(target: str) -> N
     done = ul.convert_stream(events, source="google-interactions", target=target)
     list(done)
     assert "/0/data" in [loss.path for loss in done.losses]
+
+
+def test_a_text_that_the_target_has_as_it_came_is_not_tried() -> None:
+    """It was sent, and nothing is converted once more to find that out."""
+    from unified_llm.streams.unsent import HeldFrames
+
+    held, trials = HeldFrames(), 0
+    data = {"sent": "a text", "equal": "const", "kept": "nowhere"}
+    held.feed(0, {"data": {"sent": "the opening"}}, ())
+    held.feed(1, {"data": data}, ())
+    trail: Any = SimpleNamespace(capability=lambda data, keys: "native.field")
+
+    def replay(events: list[Node]) -> Any:
+        nonlocal trials
+        trials += 1
+        yield [{"data": {"text": each["data"]["sent"], "own": "const"}} for each in events], []
+
+    paths = {loss.path for loss in held.losses(replay, Losses(), {}, trail)}
+    assert paths == {"/1/data/kept", "/1/data/equal"}
+    assert trials == 3, "the frames as they came, and one for each value that was not sent"

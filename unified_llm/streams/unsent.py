@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from orjson import dumps, loads
+
 from ..foundation.errors import UnifiedLLMError
 from ..foundation.json_codec import deep_path
 from ..foundation.json_paths import pointer
@@ -45,6 +47,8 @@ _EFFORT = 60_000
 _INDEX = (ADDRESS - {"obfuscation", "extra"}) | {"index"}
 # Of so many characters, a text that is found in what was sent was sent.
 _TELLING = 8
+# Python keeps shorter texts once for all.
+_LONG = 2
 # Groups of so many neighbors are not halved but divided at once.
 _FEW = 8
 
@@ -156,28 +160,35 @@ class _Trial:
     """Which values of some frames make no difference to what is sent."""
 
     def __init__(self, events: list[Event], replay: Replay) -> None:
-        self.events, self.replay = events, replay
+        self.replay = replay
+        # Of their own, so that a text which the target's frames have as well can only have come from there.
+        self.events = [{**event, "data": _anew(event["data"])} for event in events]
         self.sent: list[Any] = []
         self.told: list[Loss] = []
-        for frames, losses in replay(events):
+        for frames, losses in replay(self.events):
             self.sent += frames
             self.told += losses
         self.failed: bool = bool(self.sent) and isinstance(self.sent[-1], type)
-        self.said: dict[Any, list[tuple[int, Keys]]] = {}
-        self.size = 0
-        for index, event in enumerate(events):
-            for keys, value in _leaves(event["data"]):
-                self.size += len(keys)
-                self.said.setdefault(_said(keys, value), []).append((index, keys))
-        # What the texts of the target's frames amount to, by their keys.
+        # What the texts of the target's frames amount to, by their keys; and each of them, by its identity.
         texts: dict[Any, list[str]] = {}
+        passed: set[int] = set()
         for event in self.sent:
             for keys, value in _leaves(event["data"]) if type(event) is dict else ():
                 if type(value) is str:
                     texts.setdefault(keys[-1] if keys else None, []).append(value)
+                    passed.add(id(value))
         self.texts = ["".join(pieces) for pieces in texts.values()]
-        self.effort = 0
+        self.said: dict[Any, list[tuple[int, Keys]]] = {}
+        self.size = 0
         self.judged: dict[Any, bool] = {}
+        for index, (event, given) in enumerate(zip(self.events, events)):
+            fresh = event["data"] is not given["data"]
+            for keys, value in _leaves(event["data"]):
+                self.size += len(keys)
+                self.said.setdefault(_said(keys, value), []).append((index, keys))
+                if fresh and id(value) in passed and len(value) >= _LONG:
+                    self.judged[_said(keys, value)] = False
+        self.effort = 0
         self.differing: set[frozenset[Any]] = set()
 
     def unsent(self, index: int, named: _Named, above: Keys) -> list[Keys]:
@@ -314,6 +325,15 @@ def _at(data: Any, keys: Keys) -> Any:
     for key in keys:
         data = data[key]
     return data
+
+
+def _anew(data: Any) -> Any:
+    """The same with texts of its own; the very data where it is not plain JSON."""
+    try:
+        fresh = loads(dumps(data))
+    except (TypeError, ValueError):
+        return data
+    return fresh if fresh == data else data
 
 
 def _altered(data: Any, places: Iterable[Keys]) -> Any:
