@@ -111,7 +111,7 @@ def message_fields(c: Node, w: Writer) -> Node:
 
 def _write_result(c: Node, w: Writer) -> Node:
     """Nothing of a result is shown, but that its call waits for none: the end of the answer shows it (`finish.py`)."""
-    c.pop("call_id")
+    c["call_id"] = Fated("approximated", "represented by finish_reason")
     for key in ("output", "name"):
         if key in c:
             c[key] = Fated("lost", answer_items.cannots["function_call_output"])
