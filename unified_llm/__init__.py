@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         Result, Retry, RetryInfo, RunResult, RunStream, Step, Store, TokenCount, Tool, ToolContext, ToolError,
         ToolOutput, ToolServer, TurnDone, Upstream, async_http_client, file, http_client, image, tool,
     )
+    from .losses.trace import Trace
     from .types import (  # without its `Tool`: the client's is at the front
         AdditionalTools, AgentMessage, AllowedTools, Annotation, AnnotationAdded, ApplyPatchCall,
         ApplyPatchCallOutput, ApplyPatchDiffDelta, ApplyPatchDiffDone, ApplyPatchTool, AudioConfig, AudioEvent, Cache,
@@ -148,14 +149,14 @@ __all__ = [
     "StreamInterruptedError", "StreamOptions", "SummaryText", "Text", "TextConfig", "TextFormat", "TokenCount", "Tool",
     "ToolChange", "ToolChoice", "ToolChoiceCustom", "ToolChoiceFunction", "ToolChoiceMcp", "ToolContext", "ToolError",
     "ToolLoopLimitError", "ToolOutput", "ToolReference", "ToolSearchCall", "ToolSearchOutput", "ToolSearchResult",
-    "ToolSearchTool", "ToolServer", "TurnDone", "UnifiedLLMError", "Unknown", "UnknownAnnotation", "UnknownEvent",
-    "UnknownItem", "UnknownModel", "UnknownPart", "UnknownPrice", "UnknownProtocol", "UnknownProvider", "UnknownTool",
-    "Upstream", "UrlCitation", "Usage", "UserLocation", "Vault", "WebFetchCall", "WebFetchPage", "WebFetchResult",
-    "WebFetchTool", "WebSearchAction", "WebSearchCall", "WebSearchCallProgress", "WebSearchHit", "WebSearchResult",
-    "WebSearchTool", "WordInfo", "__version__", "aconvert_stream", "async_http_client", "atranslate_sse", "cap",
-    "client", "collect", "convert", "convert_stream", "decompose", "drift", "dump", "file", "http_client", "image",
-    "jsonarray", "models", "preview", "protocols", "read", "read_stream", "register", "sse", "suite", "to_sdk", "tool",
-    "translate_sse", "types", "validate", "write", "write_stream",
+    "ToolSearchTool", "ToolServer", "Trace", "TurnDone", "UnifiedLLMError", "Unknown", "UnknownAnnotation",
+    "UnknownEvent", "UnknownItem", "UnknownModel", "UnknownPart", "UnknownPrice", "UnknownProtocol", "UnknownProvider",
+    "UnknownTool", "Upstream", "UrlCitation", "Usage", "UserLocation", "Vault", "WebFetchCall", "WebFetchPage",
+    "WebFetchResult", "WebFetchTool", "WebSearchAction", "WebSearchCall", "WebSearchCallProgress", "WebSearchHit",
+    "WebSearchResult", "WebSearchTool", "WordInfo", "__version__", "aconvert_stream", "async_http_client",
+    "atranslate_sse", "cap", "client", "collect", "convert", "convert_stream", "decompose", "drift", "dump", "file",
+    "http_client", "image", "jsonarray", "models", "preview", "protocols", "read", "read_stream", "register", "sse",
+    "suite", "to_sdk", "tool", "translate_sse", "types", "validate", "write", "write_stream",
 ]
 # fmt: on
 
@@ -187,7 +188,7 @@ if not TYPE_CHECKING:
             return _conversions[0](name)
         if name in __all__:
             # Not `from . import types`, which would call this function for the name.
-            for home in (".client", ".types"):
+            for home in (".losses.trace", ".client", ".types"):
                 module = _load(home, __name__)
                 if name in module.__all__:
                     value = globals()[name] = getattr(module, name)

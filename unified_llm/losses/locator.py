@@ -315,6 +315,10 @@ class Finder(Notes):
         own = self._source(node, keys)
         return [own, *(path for path in found if path[: len(own)] != own)]
 
+    def source_of(self, node: Any, keys: Keys) -> Keys:
+        """The path in the caller's document of a canonical leaf, or of the smallest node around it that is known."""
+        return self._source(node, keys)
+
     def _source(self, node: Any, keys: Keys) -> Keys:
         """The path in the caller's document of the canonical leaf `keys` below `node`."""
         if self.reader is None:

@@ -192,6 +192,14 @@ class Notes(Naming):
     def _path(self, wire: Any) -> Keys:
         return () if wire is self.doc else self._paths.get(id(wire), ())
 
+    def path_of(self, wire: Any) -> Keys:
+        """The path of a wire node in the caller's document."""
+        return self._path(wire)
+
+    def message_of(self, node: Any) -> Any:
+        """The wire message of which a canonical node is the first item; None for any other."""
+        return self.turns.get(id(node))
+
     def _join(self, wire: Any, keys: Keys) -> Keys:
         """The path of what is at `keys` of a wire node."""
         return self._paths.get(id(wire), ()) + keys

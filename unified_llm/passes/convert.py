@@ -32,6 +32,7 @@ from .route import kind_of, route_of
 from .unsupported import refuse
 
 if TYPE_CHECKING:
+    from ..losses.trace import Trace
     from ..models.names import KindName, ProtocolName
     from ..types import ErrorBody, Model, Request, Response
 
@@ -64,7 +65,8 @@ class Converted:
     """A finished conversion: `value` is the target's JSON value, `losses` what did not come through as it was.
 
     `http` holds what the target carries outside the body (`method`, `path`, `query`, `headers`, `status`), and
-    `exchange` what the conversion of the answer needs (None unless a request was converted).
+    `exchange` what the conversion of the answer needs (None unless a request was converted). `trace` is the certificate
+    (None unless it was requested with `trace=True`).
 
     >>> body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
     >>> done = convert(body, source="openai-chat", target="google-generate-content")
@@ -76,9 +78,11 @@ class Converted:
     losses: Losses
     http: Mapping[str, Any] = field(default_factory=dict)
     exchange: Exchange | None = _recorded
+    trace: Trace | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"value": self.value, "losses": self.losses, "http": self.http, "exchange": self.exchange}
+        kept = {"value": self.value, "losses": self.losses, "http": self.http, "exchange": self.exchange}
+        return kept if self.trace is None else {**kept, "trace": self.trace}
 
 
 def _finished(value: Any, losses: Losses, writer: Writer, record: Callable[[], Exchange] | None) -> Converted:
@@ -104,6 +108,7 @@ def convert(
     secret: SecretLike = None,
     scope: str | None = None,
     repair: Repair = "auto",
+    trace: bool = False,
 ) -> Converted:
     """Convert one document from the wire format of `source` to that of `target`.
 
@@ -117,7 +122,8 @@ def convert(
     string, bytes, or a list of them: the first signs, all verify) authenticates the envelopes in which clients keep
     other providers' data; without one they bring back less (docs/security.md). `scope` labels the credential or
     deployment of the provider, where opaque data is bound to one (an exchange remembers it). `repair` corrects a
-    history that the target refuses: "auto" (default) where the protocols differ, "always", "never".
+    history that the target refuses: "auto" (default) where the protocols differ, "always", "never". `trace=True` gives
+    the certificate: where each value went and came from (docs/verification.md). It costs several times the conversion.
 
     Raises `InvalidBody` (path and reason) for what is not a document of the source, `CapabilityLost` for a loss at
     level `raise` (the result is in its `.converted`), `CapabilityRefused` where no meaningful document exists, and
@@ -136,6 +142,10 @@ def convert(
     here, there, origin, goal, read_kind, write_kind, crossing, side, is_request, is_answered = route
     notes: list[tuple[Any, ...]] = []
     doc = load(body, notes)
+    if trace:
+        from .tracing import distinct
+
+        doc = distinct(doc)
     reader, writer = ends(
         here,
         there,
@@ -167,6 +177,11 @@ def convert(
         losses = Losses([*losses, *_surrogates(notes)])
     record = recording(source, target, node, value, writer) if is_request else None
     done = _finished(value, losses, writer, record)
+    if trace:
+        from .tracing import certificate
+
+        names = (source, target, kind)
+        done.__dict__["trace"] = certificate(names, route, doc, node, value, reader, writer, losses)
     if on_loss != "ignore":
         enforce(losses, on_loss, done)
     if losses and prompt is not None and (prompt or "n" in node):
