@@ -255,3 +255,84 @@ def test_choices_as_servers_of_chat_spell_them_force_a_call_elsewhere_too(spelle
     assert sent[CONVERSE]["toolConfig"]["toolChoice"] == ({"tool": {"name": "f"}} if named else {"any": {}})
     openai = ul.convert(body, source=CHAT, target="openai-chat:openai").value["tool_choice"]
     assert openai == ({"type": "function", "function": {"name": "f"}} if named else "required")
+
+
+# ---- reports ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", [MESSAGES, CONVERSE])
+def test_a_lost_resolution_is_not_the_image_that_arrived(target: str) -> None:
+    image = {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}
+    part = {**image, "mediaResolution": {"level": "MEDIA_RESOLUTION_HIGH"}}
+    done = ul.convert({"contents": [{"role": "user", "parts": [part]}]}, source=GENERATE, target=target, model="m")
+    places = [loss.path for loss in done.losses if loss.capability == "media.detail"]
+    assert places == ["/contents/0/parts/0/mediaResolution/level"]
+
+
+def test_why_a_tool_for_screens_of_an_unknown_size_is_left_out() -> None:
+    done = ul.convert({"model": "m", "input": "q", "tools": [{"type": "computer"}]}, source=RESPONSES, target=MESSAGES)
+    assert [loss.detail for loss in done.losses if loss.path == "/tools/0"] == ["the size of the screen is required"]
+
+
+# ---- the choice among tools of the provider and functions ------------------------------------------------------------
+
+SEARCH = {"type": "web_search"}
+LOCAL = {"type": "function", "name": "f", "parameters": PARAMETERS, "strict": False}
+OTHER = {**LOCAL, "name": "g"}
+ONLY = {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "f"}]}
+
+
+def searches(value: Node) -> bool:
+    """Whether a document of Chat or of Google's protocols lets the model search."""
+    return any(word in str(value) for word in ("web_search_options", "googleSearch", "google_search"))
+
+
+@pytest.mark.parametrize("choice", ["none", ONLY, {"type": "function", "name": "f"}])
+@pytest.mark.parametrize("target", [CHAT, GENERATE, INTERACTIONS])
+def test_a_search_that_the_choice_leaves_out_is_not_left_on(target: str, choice: Any) -> None:
+    """There `tool_choice` decides about functions only: what is declared beside them is called all the same."""
+    body = {"model": "m", "input": "q", "tools": [SEARCH, LOCAL], "tool_choice": choice}
+    done = ul.convert(body, source=RESPONSES, target=target, model="m")
+    assert not searches(done.value) and "'f'" in str(done.value)
+    assert told(done)["/tools/0"] == ("tools.hosted.web_search", "lost")
+
+
+@pytest.mark.parametrize("choice", ["auto", "required", {**ONLY, "tools": [*ONLY["tools"], SEARCH]}])
+@pytest.mark.parametrize("target", [CHAT, GENERATE, INTERACTIONS])
+def test_a_search_that_the_choice_holds_stays(target: str, choice: Any) -> None:
+    body = {"model": "m", "input": "q", "tools": [SEARCH, LOCAL, OTHER], "tool_choice": choice}
+    done = ul.convert(body, source=RESPONSES, target=target, model="m")
+    assert searches(done.value) and "'g'" in str(done.value)
+    assert "lost" not in {loss.fate for loss in done.losses if "tool" in loss.path}
+
+
+def test_no_function_calls_are_no_search_either_where_the_choice_is_about_all_tools() -> None:
+    tools = [{"functionDeclarations": [{"name": "f"}]}, {"googleSearch": {}}]
+    config = {"functionCallingConfig": {"mode": "NONE"}}
+    body = {"contents": [{"role": "user", "parts": [{"text": "q"}]}], "tools": tools, "toolConfig": config}
+    for target in (RESPONSES, MESSAGES):
+        done = ul.convert(body, source=GENERATE, target=target, model="m")
+        assert told(done)["/toolConfig/functionCallingConfig/mode"] == ("tools.choice", "approximated")
+    kept = ul.convert(body, source=GENERATE, target=INTERACTIONS, model="m")
+    assert searches(kept.value) and not [loss for loss in kept.losses if "tool" in loss.capability]
+
+
+def test_a_server_without_approvals_stays_one_when_a_tool_of_it_is_chosen() -> None:
+    server = {"type": "mcp", "server_label": "s", "server_url": "https://s", "require_approval": "never"}
+    choice = {"type": "mcp", "server_label": "s", "name": "t"}
+    body = {"model": "m", "input": "q", "tools": [server, LOCAL], "tool_choice": choice}
+    done = ul.convert(body, source=RESPONSES, target=INTERACTIONS)
+    (sent,) = done.value["tools"]
+    assert sent["allowed_tools"] == [{"tools": ["t"]}]
+    withheld = ul.convert(body, source=RESPONSES, target=GENERATE, model="m")
+    assert told(withheld)["/tools/0"] == ("tools.mcp", "lost") and "" not in told(withheld)
+
+
+def test_a_result_without_content_is_an_empty_result() -> None:
+    said = [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t"}]},
+    ]
+    done = ul.convert(messages(messages=said), source=MESSAGES, target=INTERACTIONS)
+    assert done.value["input"][-1] == {"type": "function_result", "call_id": "t", "result": ""}

@@ -154,7 +154,7 @@ def _prepare_request(
             _replace(handed(node, goal.adapter, source.adapter, reader, writer), reader, writer)
         if declared and (special or not simple or type(node.get("tool_choice")) is dict):
             origin = source.adapter if source is not None else None
-            _replace(keep_restrictions(node, declared, writer, kind, origin), reader, writer)
+            _replace(keep_restrictions(node, declared, writer, kind, origin, goal.adapter), reader, writer)
     items = node.get("input")
     rules = goal.adapter.repair
     if meets and rules is not None and type(items) is list:

@@ -190,5 +190,6 @@ declare(
     },
 )
 tools.cannot("namespace", "tools are not grouped")
+tools.cannot("computer computer_use_preview", "the size of the screen is required")
 tools.cannot("programmatic_tool_calling", "each tool has allowed_callers")
 tools.cannot("maps file_search retrieval image_generation local_shell apply_patch", "no such tool here")

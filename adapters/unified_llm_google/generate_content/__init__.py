@@ -97,6 +97,7 @@ adapter = Adapter(
     family="google",
     operation="generate_content",
     carries=frozenset(("reasoning", "compaction", "function_call", "custom_tool_call", "output_text")),
+    chosen=frozenset(("function", "custom")),
     # https://ai.google.dev/gemini-api/docs/function-calling https://ai.google.dev/api/caching#Content
     repair=Rules(
         paired=True,

@@ -182,6 +182,7 @@ def read_modifiers(w: Node, part: Node, r: Reader) -> None:
     """The resolution of a medium."""
     if type(w.get("mediaResolution")) is dict and lookup(_RESOLUTIONS.reads, w["mediaResolution"].get("level")):
         part["detail"] = _RESOLUTIONS.read(take(w, "mediaResolution").pop("level"))
+        r.place(part, ("detail",), ("mediaResolution", "level"))
     processing: Node = {}
     sound = part["type"].endswith("_audio")
     name = "audioMetadata" if sound and "audioMetadata" in w else "videoMetadata"

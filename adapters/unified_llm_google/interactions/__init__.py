@@ -90,6 +90,7 @@ adapter = Adapter(
     constants=CONSTANTS,
     family="google",
     carries=frozenset(("reasoning", "compaction", "function_call", "custom_tool_call", "output_text")),
+    chosen=frozenset(("function", "custom")),
     # https://ai.google.dev/gemini-api/docs/interactions
     repair=Rules(
         paired=True,

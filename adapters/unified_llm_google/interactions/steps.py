@@ -180,6 +180,9 @@ def write_output(c: Node, w: Writer) -> Node:
     wire: Node = {"type": "function_result", "call_id": call_id(c, w)}
     move_back(c, wire, _NAMED)
     write_result(c, wire, w)
+    if "result" not in wire and w.crosses:
+        wire["result"] = ""
+        w.added(wire, "result", "a step of a result has one")
     if "opaque" in c or "extra" in c:
         write_signature(c, wire, w)
     return wire

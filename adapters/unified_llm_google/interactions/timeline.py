@@ -252,12 +252,23 @@ def _write_bare(c: Node, w: Writer) -> list[Any]:
 
 
 def _is_others(item: Node, kind: Any, w: Writer) -> bool:
-    """Whether an item is what the tools of another provider did, a search for tools included."""
-    searched = kind in _SEARCHES and item.get("execution") != "client"
-    return (kind in HOSTED or searched) and not w.form(item, "home")
+    """Whether an item is what the tools of another provider did.
+
+    A search for tools is sent if it comes with the definitions of what it found, and not with their names alone.
+    """
+    if kind in ("tool_search_call", "tool_search_result"):
+        return item.get("call_id") in _named_only(w) and not w.form(item, "home")
+    return kind in HOSTED and not w.form(item, "home")
 
 
-_SEARCHES = frozenset(("tool_search_call", "tool_search_output", "tool_search_result"))
+def _named_only(w: Writer) -> set[Any]:
+    """The ids of the searches for tools whose results hold names alone, found when the first of them is met."""
+    if "named only" not in w.context:
+        items = w.doc.get("input")
+        found = [item for item in items if item.get("type") == "tool_search_result"] if type(items) is list else []
+        w.context["named only"] = {item.get("call_id") for item in found if type(item.get("tools")) is not list}
+    named: set[Any] = w.context["named only"]
+    return named
 
 
 def _write_nested(items: list[Node], inside: str, w: Writer) -> Node:

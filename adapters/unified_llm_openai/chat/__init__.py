@@ -73,6 +73,7 @@ adapter = Adapter(
     constants=CONSTANTS,
     family="openai",
     schemas=SCHEMAS,
+    chosen=frozenset(("function", "custom")),
     # https://platform.openai.com/docs/guides/function-calling
     repair=Rules(paired=True, adjacent=True, one_turn="calls", by_name="text", name_form="[a-zA-Z0-9_-]{1,64}"),
     dialects=Dialects("chat"),

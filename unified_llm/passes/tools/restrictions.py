@@ -26,7 +26,7 @@ _KNOWN = frozenset(("type", "name", "server_label", "tools"))
 
 
 def keep_restrictions(
-    request: Node, declared: list[Node], writer: Writer, kind: Kind, source: Adapter | None
+    request: Node, declared: list[Node], writer: Writer, kind: Kind, source: Adapter | None, goal: Adapter
 ) -> list[tuple[Node, Node]]:
     """Withhold from `request` the tools that the target cannot restrict as they are, and fit the choice to the rest.
 
@@ -39,14 +39,28 @@ def keep_restrictions(
                 break
         else:
             return []
-    done = _Restricting(request, declared, writer, kind, source)
+    done = _Restricting(request, declared, writer, kind, source, goal)
     done.withhold()
     done.choose()
     return done.replaced
 
 
 class _Restricting:
-    def __init__(self, request: Node, declared: list[Node], writer: Writer, kind: Kind, source: Adapter | None) -> None:
+    def __init__(
+        self,
+        request: Node,
+        declared: list[Node],
+        writer: Writer,
+        kind: Kind,
+        source: Adapter | None,
+        goal: Adapter,
+    ) -> None:
+        # What the target's choice decides about, where the source's decides about all tools; and the other way around.
+        theirs = source.chosen if source is not None else None
+        self.chosen = goal.chosen if theirs is None else None
+        self.widens = theirs if goal.chosen is None else None
+        # Nodes from which a restriction was taken that they state to restrict nothing.
+        self.unrestricted: set[int] = set()
         self.request, self.declared, self.writer, self.kind = request, declared, writer, kind
         self.natives = source.narrows if source is not None else {}
         self.implied = source.implied if source is not None else {}
@@ -122,11 +136,18 @@ class _Restricting:
         if not harmless:
             return tool
         new = {key: value for key, value in tool.items() if key not in harmless}
-        self.replaced.append((new, tool))
+        self.replaced.append((new, self._origin(tool)))
+        self.unrestricted.add(id(new))
         return new
+
+    def _origin(self, tool: Node) -> Node:
+        """The tool that a node of this pass stands for."""
+        return next((old for new, old in self.replaced if new is tool), tool)
 
     def _with_implied(self, tool: Node) -> Node:
         """The tool with the restrictions that its own protocol imposes by default."""
+        if id(tool) in self.unrestricted:
+            return tool
         implied = self.implied.get(str(tool.get("type")), {})
         unsaid = {key: value for key, value in implied.items() if tool.get(key) is None}
         return {**tool, **unsaid} if unsaid else tool
@@ -155,12 +176,48 @@ class _Restricting:
         choice = self.request.get("tool_choice")
         if choice is None or not self.declared:
             return
+        if self.chosen is not None:
+            choice = self._settle_others(choice, self.chosen)
+        elif self.widens is not None and choice == "none" and any(x.get("type") not in self.widens for x in self.tools):
+            self.writer.report(self.request, ("tool_choice",), "approximated", "holds for hosted tools too")
         if not self.tools:
             fate = "approximated" if choice == "none" else "lost"
             self.writer.report(self.request, ("tool_choice",), fate, "refused where no tools are declared")
             self.put("tool_choice", None)
         elif type(choice) is dict:
             self._choose(choice)
+
+    def _settle_others(self, choice: Any, chosen: frozenset[str]) -> Any:
+        """Withhold what the choice leaves out and would not keep from being called; the choice among the others."""
+        listed = choice.get("tools") if type(choice) is dict and choice.get("type") == "allowed_tools" else None
+        named = listed if listed is not None else [choice] if type(choice) is dict else []
+        if (type(choice) is not dict and choice != "none") or type(named) is not list:
+            return choice
+        if any(type(entry) is not dict for entry in named):
+            return choice
+        entries = ChoiceIndex(map(entry_keys, named))
+        kept = []
+        for tool in self.tools:
+            if tool.get("type") in chosen or entries.first(tool_keys(tool)) is not None:
+                kept.append(tool)
+            else:
+                self.writer.drop(tool, "left out by tool_choice, which decides about functions only")
+        if len(kept) < len(self.tools):
+            self.tools = kept
+            self.put("tools", kept or None)
+        functions = [entry for entry in named if entry.get("type") in chosen]
+        if listed is None or choice.get("mode") not in (None, "auto") or not functions or len(functions) == len(named):
+            return choice
+        there = ChoiceIndex(map(tool_keys, self.tools))
+        for place, entry in enumerate(named):
+            if entry.get("type") not in chosen and there.first(entry_keys(entry)) is None:
+                functions.append(entry)
+            elif entry.get("type") not in chosen:
+                at = ("tool_choice", "tools", place)
+                self.writer.report(self.request, at, "approximated", "callable whatever the choice is")
+        made = {**choice, "tools": functions}
+        self.put("tool_choice", made)
+        return made
 
     def _choose(self, choice: Node) -> None:
         allowed = choice.get("type") == "allowed_tools"
@@ -222,7 +279,7 @@ class _Restricting:
     def _declare_only(self, choice: Node, left: list[tuple[int, Node]]) -> None:
         """Where the target has no such choice, the tools that may not be called are not declared."""
         kept = []
-        entries, tools = ChoiceIndex(entry_keys(entry) for _, entry in left), ChoiceIndex(map(tool_keys, self.tools))
+        entries = ChoiceIndex(entry_keys(entry) for _, entry in left)
         unnamed = []
         for tool in self.tools:
             place = entries.first(tool_keys(tool))
@@ -231,8 +288,11 @@ class _Restricting:
                 continue
             entry = left[place][1]
             if tool.get("type") == "mcp" and type(entry.get("name")) is str:
-                tool = {**tool, "allowed_tools": [entry["name"]]}
-                self.replaced.append((tool, self.tools[tools.first(entry_keys(entry)) or 0]))
+                named = {**tool, "allowed_tools": [entry["name"]]}
+                self.replaced.append((named, self._origin(tool)))
+                if id(tool) in self.unrestricted:
+                    self.unrestricted.add(id(named))
+                tool = named
             kept.append(tool)
         if not kept:
             return
@@ -243,6 +303,8 @@ class _Restricting:
         fates = [fate for _, fate in self._fates(kept, mode)] if mode is not None else []
         if "lost" in fates:
             mode = None
+        elif fates and mode == "validated":
+            mode = "auto"
         self._leave_out(choice, left)
         if allowed:
             self.writer.report(self.request, ("tool_choice", "tools"), "approximated", "no other tool is declared")
