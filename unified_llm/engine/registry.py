@@ -22,6 +22,7 @@ __all__ = [
     "adapters",
     "dialect",
     "is_current",
+    "likeliest",
     "loaded",
     "protocols",
     "provider_of",
@@ -54,6 +55,19 @@ def adapter(name: str) -> Adapter:
     if found is None:
         found = _loaded[protocol] = _load(protocol)
     return found
+
+
+def likeliest(headers: Mapping[str, str]) -> Adapter:
+    """The adapter whose client sent a request on a route that no protocol has: that of a header only it uses.
+
+    Without such a header it is the first protocol that has none. `headers` are named in lower case.
+
+    >>> likeliest({"anthropic-version": "2023-06-01"}).protocol
+    'anthropic-messages'
+    """
+    every = [adapter(name) for name in protocols()]
+    marked = [each for each in every if any(mark in headers for mark in each.marks)]
+    return (marked or [each for each in every if not each.marks] or every)[0]
 
 
 def loaded() -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from urllib.parse import parse_qs
 import unified_llm as ul
 from unified_llm import jsonarray, sse
 from unified_llm.engine.adapter import Adapter
-from unified_llm.engine.registry import adapter
+from unified_llm.engine.registry import adapter, likeliest
 from unified_llm.foundation.json_codec import dump, parse
 from unified_llm.foundation.urls import whole_number
 from unified_llm.streams.folds import TERMINAL
@@ -142,7 +142,7 @@ class Service:
         match = recognize(method, path, headers, spoken)
         seen = Seen(method, path, headers, None, match.protocol if match else "")
         self.seen.append(seen)
-        own = adapter(match.protocol) if match else _likeliest(headers)
+        own = adapter(match.protocol) if match else likeliest(headers)
         try:
             if match is None:
                 raise Refused(f"no installed protocol has the route {method} {path}", 404)
@@ -299,13 +299,6 @@ class Service:
     ) -> Reply:
         done = ul.write(node, asked.protocol, kind, exchange=exchange)
         return Reply(200, {**_headers(done), "content-type": "application/json"}, _whole(done.value, plan))
-
-
-def _likeliest(headers: Mapping[str, str]) -> Adapter:
-    """The protocol of the error for an unknown route."""
-    every = [adapter(name) for name in ul.protocols()]
-    marked = [each for each in every if any(mark in headers for mark in each.marks)]
-    return (marked or [each for each in every if not each.marks] or every)[0]
 
 
 def _headers(done: ul.Converted) -> dict[str, str]:

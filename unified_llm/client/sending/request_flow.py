@@ -25,6 +25,7 @@ from ...foundation.errors import (
     InvalidRequestError,
     ProtocolError,
 )
+from ...foundation.exchange import complete
 from ...foundation.json_codec import dump, parse
 from ...foundation.urls import check_headers, check_query, check_text
 from ...foundation.usage_errors import InvalidArgument
@@ -184,12 +185,7 @@ def _awaited(ask: Ask, upstream: Upstream, sent: Converted) -> Converted:
         # Where the provider keeps its answers, a caller of this client may retrieve them by the provider's id.
         prefix = "" if takes(known, "previous_response_id") else _ID_PREFIX
     named = f"{prefix}{ask.answer_id}" if ask.answer_id and prefix else ""
-    # It was made for this request and is changed where it is: a copy costs ten times as much.
-    set_field, exchange = object.__setattr__, sent.exchange
-    set_field(exchange, "created_at", ask.at)
-    set_field(exchange, "answer_id", named)
-    set_field(exchange, "id_prefix", prefix)
-    set_field(exchange, "previous", ask.previous)
+    complete(sent.exchange, created_at=ask.at, answer_id=named, id_prefix=prefix, previous=ask.previous)
     return sent
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...engine.file_api import KINDS
-from ...engine.registry import adapter, protocols
+from ...engine.registry import adapter, likeliest
 from ...engine.shared.error_headers import header_safe
 from ...foundation.errors import (
     APIConnectionError,
@@ -171,7 +171,7 @@ class Translator:
         """Answer a request. Raises `APIConnectionError` and `APITimeoutError`; transports have errors of their own."""
         match = recognize(incoming.method, incoming.path, incoming.headers, self.surface)
         if match is None or match.route.kind in KINDS:  # files are kept by the gateway alone
-            surface = self.surface or _likeliest(incoming.headers)
+            surface = self.surface or likeliest(incoming.headers).protocol
             return self.error_reply(
                 NotFoundError(f"unsupported route {incoming.method} {incoming.path}; no installed adapter declares it"),
                 surface,
@@ -404,10 +404,3 @@ def _usage(found: Answer) -> Mapping[str, Any] | None:
 def _open(ref: Any) -> bool:
     """Whether a reference waits for the model a request names."""
     return ref is None or (isinstance(ref, str) and "/" not in ref)
-
-
-def _likeliest(headers: Mapping[str, str]) -> str:
-    """The protocol of the error for an unknown route."""
-    named = protocols()
-    marked = [name for name in named if any(mark in headers for mark in adapter(name).marks)]
-    return (marked or [name for name in named if not adapter(name).marks] or named)[0]
