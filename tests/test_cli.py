@@ -59,6 +59,18 @@ def test_convert_reads_a_file_and_writes_json_losses(tmp_path: Path) -> None:
     assert {"/seed", "/stop"} <= {loss["path"] for loss in json.loads(report.read_text())}
 
 
+def test_convert_writes_a_certificate(tmp_path: Path) -> None:
+    body, file = json.dumps(REQUEST).encode(), tmp_path / "trace.json"
+    assert convert("--trace", str(file), "-q", stdin=body)[::2] == (0, "")
+    told = {leaf["path"]: leaf for leaf in json.loads(file.read_text())["leaves"]}
+    assert told["/model"]["to"] == ["/model"] and told["/seed"]["loss"] == "/seed"
+    code, _, err = convert("--trace", "-", "-q", stdin=body)
+    assert code == 0 and "/seed" in err and "(loss at /seed)" in err
+    assert convert("--trace", str(tmp_path / "no" / "t"), "-q", stdin=body)[0] == 2
+    code, _, err = convert("--trace", "-", "--kind", "stream", stdin=b'{"event": null, "data": {}}')
+    assert (code, err) == (2, "unified-llm: --trace is for documents; a stream has no certificate\n")
+
+
 def test_a_loss_at_level_raise_is_exit_3_and_names_it() -> None:
     code, out, err = convert("--on-loss", "sampling.*=raise", stdin=json.dumps(REQUEST).encode())
     assert code == 3

@@ -172,6 +172,7 @@ if not TYPE_CHECKING:
             "engine.registry": "protocols register",
             "foundation.exchange": "Exchange",
             "losses": "Fate Level Levels Loss Losses LossGroup Severity",
+            "losses.trace": "Trace",
             "passes.convert": "Converted convert preview read to_sdk write",
             "provenance.vault": "MemoryVault Vault",
             "streams.byte_pipeline": "atranslate_sse translate_sse",
@@ -188,7 +189,7 @@ if not TYPE_CHECKING:
             return _conversions[0](name)
         if name in __all__:
             # Not `from . import types`, which would call this function for the name.
-            for home in (".losses.trace", ".client", ".types"):
+            for home in (".client", ".types"):
                 module = _load(home, __name__)
                 if name in module.__all__:
                     value = globals()[name] = getattr(module, name)

@@ -135,6 +135,10 @@ OnLoss = Annotated[
 JsonLosses = Annotated[
     Path | None, typer.Option(help="write the loss report as JSON to this file; - prints it instead of the table")
 ]
+TraceFile = Annotated[
+    Path | None,
+    typer.Option("--trace", help="write where each value went as JSON to this file; - prints it as a table"),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="do not print the loss table")]
 
 
@@ -147,6 +151,7 @@ def convert(
     model: Model = None,
     on_loss: OnLoss = "ignore",
     json_losses: JsonLosses = None,
+    trace: TraceFile = None,
     quiet: Quiet = False,
 ) -> None:
     """Convert a document or stream; result to stdout, losses to stderr."""
@@ -155,11 +160,14 @@ def convert(
     options: dict[str, Any] = {"source": source, "target": target, "model": model, "on_loss": levels}
     try:
         if kind == "stream" or _is_stream(data) or (kind == "request" and _is_array(data, source)):
+            if trace is not None:
+                fail("--trace is for documents; a stream has no certificate")
             losses = _convert_stream(data, options)
         else:
-            done = ul.convert(data, kind=kind, **options)
+            done = ul.convert(data, kind=kind, trace=trace is not None, **options)
             _out(dump(done.value))
             losses = done.losses
+            _certify(done, trace)
             _doubt(data, source, kind, losses)
             if done.http and not quiet:
                 _err(f"method, path and headers: {dump(dict(done.http)).decode()}")
@@ -351,6 +359,19 @@ def _doubt(data: bytes, source: str, kind: str, losses: Losses) -> None:
 def _report(losses: Losses, json_losses: Path | None, quiet: bool) -> None:
     if not _keep(losses, json_losses, sys.stderr) and not quiet:
         _err(losses.table(width=columns(sys.stderr)))
+
+
+def _certify(done: ul.Converted, path: Path | None) -> None:
+    """Write the certificate where that was requested."""
+    if path is None or done.trace is None:
+        return
+    if str(path) == "-":
+        _err(done.trace.table(width=columns(sys.stderr)))
+        return
+    try:
+        path.write_bytes(dump(done.trace.to_json()))
+    except OSError as error:
+        fail(f"{path}: {error.strerror}")
 
 
 def _keep(losses: Losses, path: Path | None, shown: IO[str]) -> bool:

@@ -23,6 +23,7 @@ TABLES = (
     "losses/weights",
     "models/data/providers",
     "models/data/weights",
+    "suite/certificate/words",
 )
 """The tables, by their path in the package, without a suffix."""
 

@@ -14,6 +14,7 @@ with `id`, `protocol`, `kind` and `body`, or `events` for a stream), and asserts
 
 from __future__ import annotations
 
+from .certificate import Problem, Verification, certified, verify
 from .completeness import unclassified_fields, unclassified_types
 from .compliance import all
 from .defaults import documented_defaults, is_default, no_noise
@@ -39,8 +40,11 @@ __all__ = [
     "Failure",
     "Fuzzed",
     "Outcome",
+    "Problem",
+    "Verification",
     "all",
     "canonical",
+    "certified",
     "chunking",
     "collecting",
     "compare",
@@ -71,5 +75,6 @@ __all__ = [
     "unclassified_fields",
     "unclassified_types",
     "valid",
+    "verify",
     "without_form",
 ]
