@@ -119,7 +119,7 @@ def _by_text(
                 index[value].append((unit, keys))
     used: dict[tuple[Keys, Keys], int] = defaultdict(int)
     found: list[Pair] = []
-    units: dict[Pair, None] = {}
+    shared: dict[Keys, dict[Keys, int]] = defaultdict(lambda: defaultdict(int))
     for unit, leaves in mine.items():
         for keys in leaves:
             value = here.values[unit + keys]
@@ -132,7 +132,16 @@ def _by_text(
             used[best] += 1
             found.append((unit + keys, best[0] + best[1]))
             if unit and best[0]:
-                units[unit, best[0]] = None
+                shared[unit][best[0]] += 1
+    units: dict[Pair, None] = {}
+    taken: set[Keys] = set()
+    for unit, others in shared.items():
+        alike = [other for other in others if _type(here, unit) == _type(there, other)]
+        if alike:
+            best_unit = max(alike, key=lambda other: (others[other], other not in taken))
+            taken.add(best_unit)
+            units[unit, best_unit] = None
+        units |= dict.fromkeys((unit, other) for other in others if other not in alike)
     return found, units
 
 

@@ -95,7 +95,12 @@ def _rule(path: Keys, leaf: Any, weighing: Weighing, document: Any, route: Route
         return "schema"
     if type(leaf) is int and "token" in str(path[-1]).lower():
         return "sum"
-    return "shape" if path[-1:] and path[-1] in TAGS else None
+    return "shape" if _tag(path) in TAGS else None
+
+
+def _tag(path: Keys) -> Any:
+    """The key of a leaf, or of the list that it is in."""
+    return next((key for key in reversed(path[-2:]) if type(key) is str), None)
 
 
 def is_position(path: Keys, value: Any) -> bool:
@@ -354,7 +359,7 @@ def _origin(
         return "constant"
     if not SCHEMAS.isdisjoint(path):
         return "schema"
-    if path and path[-1] in TAGS:
+    if _tag(path) in TAGS:
         return "shape"
     return "reported" if changed else "constant"
 

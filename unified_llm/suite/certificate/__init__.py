@@ -2,6 +2,7 @@
 
 from .law import certified
 from .relations import RELATIONS
-from .verify import CODES, Problem, Verification, verify
+from .verdict import CODES, Problem, Verification
+from .verify import verify
 
 __all__ = ["CODES", "RELATIONS", "Problem", "Verification", "certified", "verify"]

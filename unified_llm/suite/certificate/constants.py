@@ -10,16 +10,19 @@ from urllib.parse import unquote
 from ..walk import Path, nodes, same
 from .relations import plain, table
 
-__all__ = ["is_constant", "is_envelope", "is_in_http", "is_in_schema", "is_position", "means_status"]
+__all__ = ["is_constant", "is_envelope", "is_in_http", "is_in_schema", "is_library_text", "is_position", "means_status"]
 
 _MARK = base64.b64encode(b"unified_llm:").decode()
 
 
-def is_constant(protocol: str, path: Path, value: Any) -> bool:
-    """Whether a protocol has this value in this place, whatever the source: a row of `words.toml` lists it."""
+def is_constant(protocol: str, path: Path, value: Any, least: int = 1) -> bool:
+    """Whether a protocol has this value in this place, whatever the source: a row of `words.toml` lists it.
+
+    Rows with fewer than `least` keys do not count.
+    """
     keys = [key for key in path if type(key) is str]
     rows = table()["constants"].get(protocol.partition(":")[0], {})
-    places = ("/".join(keys[-depth:]) for depth in (1, 2, 3, 4))
+    places = ("/".join(keys[-depth:]) for depth in range(least, 5))
     return any(same(value, each) for place in places for each in rows.get(place, ()))
 
 
@@ -59,3 +62,8 @@ def is_in_http(value: Any, http: Mapping[str, Any]) -> bool:
         return value and "stream" in path.lower()
     inner = [text for key in ("query", "headers") for text in (http.get(key) or {}).values()]
     return type(value) is str and any(value in str(text) for text in (path, *inner))
+
+
+def is_library_text(value: Any) -> bool:
+    """Whether a text is one that the library writes itself, where the target has no field for something."""
+    return type(value) is str and value.startswith(tuple(table()["texts"]))

@@ -164,11 +164,13 @@ def relation_of(
     ys: Sequence[Any],
     beside: Callable[[], Sequence[int]],
     texts: Sequence[str],
+    shifts: Collection[int],
 ) -> str | None:
     """The first relation in which two values stand; None for values that are not related.
 
     `xs` are all values that went to the place of `y`, and `ys` all that `x` went to. `beside` gives the counts around
-    `x`, and `texts` are those of the source in which bytes and characters differ.
+    `x`, `texts` are those of the source in which bytes and characters differ, and `shifts` are the lengths of texts
+    that may stand before another one in the target.
     """
     for name, holds in _ALONE.items():
         if holds(x, y):
@@ -179,8 +181,12 @@ def relation_of(
         return "negated"
     if type(x) is int and type(y) is int and any(_offset(x, y, text) for text in texts):
         return "offset"
+    if type(x) is int and type(y) is int and abs(x - y) in shifts and "index" in str(at[-1]).lower():
+        return "offset"
     if type(x) is str and type(y) is str and y.startswith(f"{x}\n") and not set(table()["schemas"]).isdisjoint(place):
         return "schema"  # keywords that the target lacks are in the description
+    if y == "null" and type(x) is str and not set(table()["schemas"]).isdisjoint(place):
+        return "schema"  # what may be null has two types
     if _joined(xs, y) and (type(x) is not str or x in str(y) or _standard(x) in str(y)):
         return "joined"
     if (
@@ -226,13 +232,19 @@ def shaped(word: Any, node: Any) -> bool:
     if type(word) is not str or type(node) is not dict:
         return False
     mine = _classes(plain(word)) | {plain(word), plain(word.rpartition("/")[2])} | _implied(plain(word))
-    for key, value in node.items():
-        told = {plain(key)} | _classes(plain(key))
-        if type(value) is str:
-            told |= {plain(value), plain(value.rpartition("/")[2])} | _classes(plain(value))
-        if not mine.isdisjoint(told):
-            return True
-    return False
+    return any(not mine.isdisjoint(_told(key, value)) for key, value in node.items())
+
+
+def _told(key: str, value: Any, deep: bool = True) -> set[str]:
+    """What a field may be called by its key, by its word, or by those of the object in it."""
+    told = {plain(key)} | _classes(plain(key))
+    if type(value) is str:
+        kind = value[5:].partition(";")[0] if value.startswith("data:") else value
+        told |= {plain(kind), plain(kind.rpartition("/")[2])} | _classes(plain(kind))
+    elif type(value) is dict and deep:
+        for inner, each in value.items():
+            told |= _told(inner, each, False)
+    return told
 
 
 # --- the table

@@ -7,10 +7,9 @@ none, a leaf of the target without an origin, a loss that is not in the report.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from functools import cached_property, partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 from urllib.parse import unquote
 
 from ...foundation.generated_ids import is_made
@@ -19,77 +18,12 @@ from ...losses.trace import Leaf, Trace
 from ..defaults import is_default
 from ..walk import Path, as_path, get, is_prefix, leaves, pointer, same
 from ..walk import nodes as walk
-from .constants import is_constant, is_envelope, is_in_http, is_in_schema, is_position, means_status
+from .constants import is_constant, is_envelope, is_in_http, is_in_schema, is_library_text, is_position, means_status
+from .documents import around, below, is_empty, parent, scalars, short
 from .relations import is_sum, relation_of, shaped, table
+from .verdict import Code, Problem, Verification
 
-__all__ = ["CODES", "Problem", "Verification", "verify"]
-
-Code = Literal[
-    "missing",
-    "extra",
-    "twice",
-    "unaccounted",
-    "no loss",
-    "no place",
-    "unrelated",
-    "no rule",
-    "no origin",
-    "contradiction",
-]
-
-CODES: dict[str, str] = {
-    "missing": "a leaf of the source without an entry",
-    "extra": "an entry for a leaf that is not in the document",
-    "twice": "a leaf with more than one entry",
-    "unaccounted": "an entry without a place, a loss or a rule",
-    "no loss": "the loss that the entry names is not in the report, or is about something else",
-    "no place": "a place that is not in the target",
-    "unrelated": "the values at both ends stand in no relation",
-    "no rule": "the rule of the entry does not hold for the value",
-    "no origin": "a leaf of the target that nothing went to, and for which no origin holds",
-    "contradiction": "reported as lost, and carried all the same",
-}
-"""What may be wrong with a certificate."""
-
-
-class Problem(NamedTuple):
-    """One fault of a certificate: what is wrong (`CODES`), the JSON Pointer of the leaf, on which side, and why."""
-
-    code: Code
-    path: str
-    side: Literal["source", "target"]
-    detail: str
-
-    def __str__(self) -> str:
-        return f"{self.side} {self.path or '/'}: {self.code}: {self.detail}"
-
-
-@dataclass(frozen=True)
-class Verification:
-    """What came of a check: true if there are no problems.
-
-    `relations` counts how the values of both ends stand to each other (`same`, `json`, `word`, ...), `origins` where
-    the other leaves of the target are from.
-    """
-
-    problems: tuple[Problem, ...]
-    relations: Mapping[str, int]
-    origins: Mapping[str, int]
-
-    def __bool__(self) -> bool:
-        return not self.problems
-
-    @cached_property
-    def shares(self) -> Mapping[str, float]:
-        """The share of each relation, the largest first."""
-        total = sum(self.relations.values())
-        found = sorted(self.relations.items(), key=lambda each: -each[1])
-        return {name: count / total for name, count in found}
-
-    def __str__(self) -> str:
-        head = "no problems" if self else f"{len(self.problems)} problem{'s'[: len(self.problems) != 1]}"
-        told = ", ".join(f"{name} {share:.0%}" for name, share in self.shares.items())
-        return "\n".join([f"{head}; relations: {told or 'none'}", *map(str, self.problems)])
+__all__ = ["verify"]
 
 
 def verify(
@@ -138,8 +72,8 @@ class _Check:
         losses = list(losses)
         self.reported = {loss.path: loss for loss in losses if loss.side == "source"}
         self.added = {loss.path for loss in losses if loss.side == "target"}
-        self.theirs = {pointer(path): (path, value) for path, value in _leaves(target)}
-        self.mine = {pointer(path): (path, value) for path, value in _leaves(source)}
+        self.theirs = {pointer(path): (path, value) for path, value in scalars(target)}
+        self.mine = {pointer(path): (path, value) for path, value in scalars(source)}
         self.to: dict[str, list[str]] = {}
         for leaf in trace.leaves:
             for place in leaf.to:
@@ -173,9 +107,9 @@ class _Check:
         at, value = self.mine[leaf.path]
         loss = self._loss(leaf)
         if not leaf.to and leaf.loss is None and leaf.rule is None:
-            self._fault("unaccounted", leaf.path, f"{_short(value)} has no place, loss or rule")
+            self._fault("unaccounted", leaf.path, f"{short(value)} has no place, loss or rule")
         if leaf.rule is not None and not self._rules(leaf, at, value):
-            self._fault("no rule", leaf.path, f"{leaf.rule!r} does not hold for {_short(value)}")
+            self._fault("no rule", leaf.path, f"{leaf.rule!r} does not hold for {short(value)}")
         if loss is not None and loss.fate == "lost" and leaf.path == leaf.loss and leaf.to:
             self._fault("contradiction", leaf.path, f"lost, and at {leaf.to[0]}")
         for place in leaf.to:
@@ -193,7 +127,7 @@ class _Check:
 
     def _rules(self, leaf: Leaf, at: Path, value: Any) -> bool:
         if leaf.rule == "empty":
-            return _is_empty(value)
+            return is_empty(value)
         if leaf.rule == "generated":
             return is_made(value)
         if leaf.rule == "position":
@@ -221,7 +155,7 @@ class _Check:
             for path in self._others(self.mine, at)
             for place in (self._leaves[path].to if path in self._leaves else ())
             if place in self.theirs
-            for node in _around(self.target, self.theirs[place][0])
+            for node in around(self.target, self.theirs[place][0])
         ]
         if not nodes:
             # The others of its object are accounted for elsewhere, or it has none: then it is in some object.
@@ -235,11 +169,13 @@ class _Check:
             for place in self._others(self.theirs, where)
             for path in self.to.get(place, ())
             if path in self.mine
-            for node in _around(self.source, self.mine[path][0])
+            for node in around(self.source, self.mine[path][0])
         ]
         if self.trace.kind == "error" and means_status(word, self.http.get("status")):
             return True
-        if any(shaped(word, node) for node in nodes) or (not nodes and is_constant(self.trace.target, where, word)):
+        if any(shaped(word, node) for node in nodes):
+            return True
+        if is_constant(self.trace.target, where, word, 1 if not nodes else 2):
             return True
         return self._holds_envelope(where) or self._stands_in(where)
 
@@ -257,7 +193,7 @@ class _Check:
             beside = [path for place in places for path in self.to.get(place, ())]
             if beside:
                 return any(
-                    is_prefix(each, path) or is_prefix(_parent(path), each) for each in changed for path in beside
+                    is_prefix(each, path) or is_prefix(parent(path), each) for each in changed for path in beside
                 )
         return True
 
@@ -268,11 +204,11 @@ class _Check:
 
     @cached_property
     def _below_mine(self) -> dict[Path, list[str]]:
-        return _below(self.mine)
+        return below(self.mine)
 
     @cached_property
     def _below_theirs(self) -> dict[Path, list[str]]:
-        return _below(self.theirs)
+        return below(self.theirs)
 
     def _place(self, leaf: Leaf, at: Path, value: Any, place: str, loss: Loss | None) -> None:
         relation: str | None
@@ -291,7 +227,7 @@ class _Check:
             relation = "reported"
         if relation is None:
             found = self.theirs[place][1] if place in self.theirs else "what is"
-            self._fault("unrelated", leaf.path, f"{_short(value)} is not {_short(found)} at {place}")
+            self._fault("unrelated", leaf.path, f"{short(value)} is not {short(found)} at {place}")
         else:
             self.relations[relation] += 1
 
@@ -299,12 +235,25 @@ class _Check:
         where, found = self.theirs[place]
         xs = [self.mine[path][1] for path in self.to[place] if path in self.mine]
         ys = [self.theirs[other][1] for other in leaf.to if other in self.theirs]
-        return relation_of(at, value, where, found, xs, ys, partial(self._counts, self.source, at), self._texts)
+        return relation_of(
+            at, value, where, found, xs, ys, partial(self._counts, self.source, at), self._texts, self._shifts
+        )
 
     @cached_property
     def _texts(self) -> list[str]:
         """The texts of the source that have more bytes than characters."""
         return [value for _, value in self.mine.values() if type(value) is str and not value.isascii()]
+
+    @cached_property
+    def _shifts(self) -> set[int]:
+        """The lengths of texts of the source that follow each other, in characters and in bytes."""
+        texts = [text for at, text in self.mine.values() if type(text) is str and at[-1:] == ("text",)][:40]
+        found: set[int] = set()
+        for start in range(len(texts)):
+            for end in range(start + 1, len(texts) + 1):
+                whole = "".join(texts[start:end])
+                found |= {len(whole), len(whole.encode())}
+        return found
 
     def _counts(self, document: Any, at: Path) -> list[int]:
         """The other counts in the object of the root that a count is in."""
@@ -336,17 +285,17 @@ class _Check:
                 self._origin(each.path, each.origin, each.value)
         for path in self.theirs:
             if path not in claimed and path not in made:
-                self._fault("no origin", path, f"nothing went to {_short(self.theirs[path][1])}", "target")
+                self._fault("no origin", path, f"nothing went to {short(self.theirs[path][1])}", "target")
 
     def _origin(self, path: str, origin: str, told: Any) -> None:
         where, value = self.theirs[path]
         if not same(told, value):
-            self._fault("no origin", path, f"it is {_short(value)}, and was {_short(told)} when it was made", "target")
+            self._fault("no origin", path, f"it is {short(value)}, and was {short(told)} when it was made", "target")
             return
         holds = {
             "added": lambda: any(is_prefix(each, path) for each in self.added),
             "constant": lambda: is_constant(self.trace.target, where, value),
-            "empty": lambda: _is_empty(value),
+            "empty": lambda: is_empty(value),
             "generated": lambda: is_made(value),
             "envelope": lambda: is_envelope(value),
             "position": lambda: is_position(where, value, self.target),
@@ -354,48 +303,12 @@ class _Check:
             "http": lambda: is_in_http(value, self.came),
             "sum": lambda: is_sum(value, self._counts(self.target, where)),
             "status": lambda: same(value, self.http.get("status")),
-            "reported": lambda: self._stands_in(where) or is_constant(self.trace.target, where, value),
+            "reported": lambda: (
+                self._stands_in(where) or is_constant(self.trace.target, where, value) or is_library_text(value)
+            ),
             "shape": lambda: self._came_of_shape(where, value),
         }
         if origin in holds and holds[origin]():
             self.origins[origin] += 1
         else:
-            self._fault("no origin", path, f"{origin!r} does not hold for {_short(value)}", "target")
-
-
-def _below(known: Mapping[str, tuple[Path, Any]]) -> dict[Path, list[str]]:
-    """The leaves in each object and list, however deep."""
-    found: dict[Path, list[str]] = {}
-    for path, (at, _) in known.items():
-        for depth in range(len(at)):
-            found.setdefault(at[:depth], []).append(path)
-    return found
-
-
-def _parent(path: str) -> str:
-    return path.rpartition("/")[0]
-
-
-def _leaves(document: Any) -> Iterator[tuple[Path, Any]]:
-    """The leaves of a document, which may be one itself."""
-    if type(document) in (dict, list) and document:
-        yield from leaves(document)
-    else:
-        yield (), document
-
-
-def _around(document: Any, path: Path) -> Iterator[Any]:
-    """The objects around a leaf, the nearest four."""
-    for depth in range(len(path) - 1, max(-1, len(path) - 6), -1):
-        node = get(document, path[:depth])
-        if type(node) is dict:
-            yield node
-
-
-def _is_empty(value: Any) -> bool:
-    return value is None or value == [] or value == {} or (type(value) is str and value in ("", "{}", "[]"))
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+            self._fault("no origin", path, f"{origin!r} does not hold for {short(value)}", "target")
