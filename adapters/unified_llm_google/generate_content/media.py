@@ -14,6 +14,8 @@ from unified_llm.engine.pairs.mapping import Bimap, Fated, IllTyped, lookup, tak
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
+from .spelling import actual
+
 __all__ = ["MEDIA", "SOUNDS", "is_base64", "read_media", "read_modifiers", "write_media", "write_modifiers"]
 
 Node = dict[str, Any]
@@ -182,7 +184,7 @@ def read_modifiers(w: Node, part: Node, r: Reader) -> None:
     """The resolution of a medium."""
     if type(w.get("mediaResolution")) is dict and lookup(_RESOLUTIONS.reads, w["mediaResolution"].get("level")):
         part["detail"] = _RESOLUTIONS.read(take(w, "mediaResolution").pop("level"))
-        r.place(part, ("detail",), ("mediaResolution", "level"))
+        _place(part, ("detail",), ("mediaResolution", "level"), r)
     processing: Node = {}
     sound = part["type"].endswith("_audio")
     name = "audioMetadata" if sound and "audioMetadata" in w else "videoMetadata"
@@ -193,13 +195,19 @@ def read_modifiers(w: Node, part: Node, r: Reader) -> None:
             r.form(part, "range", "video")
     if w.get("mediaProcessing") in ("STATIC", "AGENTIC"):
         processing["mode"] = _MODES.read(w.pop("mediaProcessing"))
-        r.place(part, ("processing", "mode"), ("mediaProcessing",))
+        _place(part, ("processing", "mode"), ("mediaProcessing",), r)
     for name, hub, names in _OPTIONS:
         if type(w.get(name)) is dict:
             processing[hub] = _read_options(take(w, name), names, part, ("processing", hub), (name,), r)
-            r.place(part, ("processing", hub), (name,))
+            _place(part, ("processing", hub), (name,), r)
     if processing:
         part["processing"] = processing
+
+
+def _place(part: Node, at: tuple[str, ...], where: tuple[str, ...], r: Reader) -> None:
+    """Note where a setting came from, in the spelling of the document."""
+    spelled = r.context.get("spelled")
+    r.place(part, at, actual(where, spelled) if spelled else where)
 
 
 def _read_options(own: Node, names: _Names, part: Node, at: tuple[str, ...], where: tuple[str, ...], r: Reader) -> Node:
@@ -210,7 +218,7 @@ def _read_options(own: Node, names: _Names, part: Node, at: tuple[str, ...], whe
         if type(value) in types and not (hub == "content_layers" and any(_LAYERS.write(_layer(x)) != x for x in value)):
             value = own.pop(name)
             found[hub] = [_layer(each) for each in value] if hub == "content_layers" else value
-            r.place(part, (*at, hub), (*where, name))
+            _place(part, (*at, hub), (*where, name), r)
     return found
 
 
