@@ -336,3 +336,32 @@ def test_a_result_without_content_is_an_empty_result() -> None:
     ]
     done = ul.convert(messages(messages=said), source=MESSAGES, target=INTERACTIONS)
     assert done.value["input"][-1] == {"type": "function_result", "call_id": "t", "result": ""}
+
+
+# ---- credentials of MCP servers --------------------------------------------------------------------------------------
+
+
+def test_the_token_of_a_server_is_a_header_where_there_is_no_field_for_it() -> None:
+    """A server that is called without its credentials refuses every call."""
+    server = {"type": "url", "name": "s", "url": "https://s", "authorization_token": "T"}
+    body = messages(mcp_servers=[server], tools=[{"type": "mcp_toolset", "mcp_server_name": "s"}])
+    header = {"Authorization": "Bearer T"}
+    steps = ul.convert(body, source=MESSAGES, target=INTERACTIONS)
+    assert steps.value["tools"][0]["headers"] == header
+    parts = ul.convert(body, source=MESSAGES, target=GENERATE, model="m")
+    (group,) = parts.value["tools"]
+    assert group["mcpServers"][0]["streamableHttpTransport"] == {"url": "https://s", "headers": header}
+    for done in (steps, parts):
+        assert told(done)["/mcp_servers/0/authorization_token"] == ("tools.mcp", "approximated")
+
+
+@pytest.mark.parametrize("headers", [{"Authorization": "Bearer T"}, {"authorization": "Bearer T"}])
+def test_the_header_of_a_server_is_its_token_where_there_are_no_headers(headers: Node) -> None:
+    server = {"type": "mcp_server", "name": "s", "url": "https://s", "headers": headers}
+    done = ul.convert(interaction(tools=[server]), source=INTERACTIONS, target=MESSAGES)
+    assert done.value["mcp_servers"][0]["authorization_token"] == "T"
+    for others in ({"X-Key": "T"}, {"Authorization": "Basic T"}, {**headers, "X-Key": "T"}):
+        kept = {**server, "headers": others}
+        lost = ul.convert(interaction(tools=[kept]), source=INTERACTIONS, target=MESSAGES)
+        assert "authorization_token" not in lost.value["mcp_servers"][0]
+        assert told(lost)["/tools/0/headers"] == ("tools.mcp", "lost")

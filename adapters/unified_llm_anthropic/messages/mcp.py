@@ -13,6 +13,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, Mapping, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.bearer import as_token
 
 from .content import move_cache_out, own_born
 from .tables import HOSTED_NAMES
@@ -45,7 +46,10 @@ def write_server(c: Node, w: Writer) -> Node | None:
     if type(c.get("server_url")) is not str:
         return None
     wire: Node = {"type": "url", "name": c.pop("server_label", ""), "url": c.pop("server_url")}
-    if "authorization" in c:
+    token = as_token(c) if not own_born(w) else None
+    if token is not None:
+        wire["authorization_token"] = token
+    elif "authorization" in c:
         wire["authorization_token"] = c.pop("authorization")
     if w.form(c, "configuration"):
         wire["tool_configuration"] = {k: c.pop(k) for k in ("allowed_tools", "enabled") if k in c}

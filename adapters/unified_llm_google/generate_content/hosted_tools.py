@@ -10,6 +10,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Bimap, lookup, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.bearer import as_header
 
 from .tools import SERVERS, grouped, tools
 
@@ -222,7 +223,10 @@ def _write_server(c: Node, w: Writer) -> Node:
     wire: Node = {}
     if "server_label" in c:
         wire["name"] = c.pop("server_label")
+    headers = as_header(c) if w.crosses else None
     transport = {name: c.pop(hub) for name, hub in (("url", "server_url"), ("headers", "headers")) if hub in c}
+    if headers is not None:
+        transport["headers"] = headers
     if transport:
         wire["streamableHttpTransport"] = transport
     return wire

@@ -13,6 +13,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take, take_all
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.bearer import as_header
 from unified_llm.engine.shared.emulation import as_function
 
 from .tables import MODES, SEARCHES
@@ -165,7 +166,10 @@ def read_mcp(w: Node, r: Reader) -> Node:
 def write_mcp(c: Node, w: Writer) -> Node | None:
     if type(c.get("server_url")) is not str and w.source not in (None, w.protocol):
         return None
+    headers = as_header(c) if w.crosses else None
     wire: Node = {"type": "mcp_server", **{key: c.pop(hub) for key, hub in _SERVER if hub in c}}
+    if headers is not None:
+        wire["headers"] = headers
     allowed = c.get("allowed_tools")
     if type(allowed) is list:
         wire["allowed_tools"] = [{"tools": c.pop("allowed_tools")}]
