@@ -144,6 +144,13 @@ def test_the_text_of_a_segment_is_not_that_of_the_source() -> None:
     assert "/content/1/citations/0/cited_text" in [loss.path for loss in done.losses if loss.fate == "lost"]
 
 
+@pytest.mark.parametrize("target", [CHAT, RESPONSES, INTERACTIONS, GENERATE])
+def test_the_proof_of_a_streamed_citation_is_lost_at_its_own_place(target: str) -> None:
+    _, losses = streamed(messages(block(CITED, URL)), MESSAGES, target)
+    found = {(loss.path.partition("/delta/")[2], loss.fate) for loss in losses if loss.detail == "foreign"}
+    assert found == {("citation/encrypted_index", "lost")}
+
+
 # ---- from blocks to places ------------------------------------------------------------------------------------------
 
 

@@ -98,7 +98,8 @@ def test_the_pages_of_a_search_are_its_sources() -> None:
     assert call["action"] == {
         "type": "search", "query": "sky", "sources": [{"type": "url", "url": "https://a.example"}],
     }  # fmt: skip
-    assert "/content/1/content/0/title" in [loss.path for loss in done.losses if loss.fate == "lost"]
+    lost = {loss.path for loss in done.losses if loss.fate == "lost" and loss.path.startswith("/content")}
+    assert lost == {"/content/1/content/0/title", "/content/1/content/0/encrypted_content"}
 
 
 def test_a_search_that_failed_is_a_failure_in_responses() -> None:
@@ -178,3 +179,40 @@ def test_several_queries_of_one_search_are_one_query_of_it() -> None:
     assert done.value["content"][1]["input"] == {"query": "sky\ncolor"}
     path = "/candidates/0/groundingMetadata/webSearchQueries"
     assert {loss.path: loss.fate for loss in done.losses}[path] == "approximated"
+
+
+# ---- a shell --------------------------------------------------------------------------------------------------------
+
+
+def shell(place: Node, *results: Node) -> Node:
+    action = {"commands": ["ls", "pwd"]}
+    call = {"type": "shell_call", "id": "sh", "call_id": "c1", "status": "completed", "action": action}
+    return of_openai({**call, "environment": place}, *results)
+
+
+RAN = {
+    "type": "shell_call_output", "id": "so", "call_id": "c1", "status": "completed",
+    "output": [{"stdout": "a", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}],
+}  # fmt: skip
+
+
+def test_no_client_is_asked_to_run_what_ran_in_a_container() -> None:
+    body = shell({"type": "container_reference", "container_id": "cntr_1"}, RAN)
+    value = convert(body, RESPONSES, MESSAGES).value
+    call, result = value["content"]
+    assert (call["type"], call["name"], call["input"]) == (
+        "server_tool_use", "bash_code_execution", {"command": "ls\npwd"},
+    )  # fmt: skip
+    assert result == {
+        "type": "bash_code_execution_tool_result", "tool_use_id": "c1", "content": {
+            "type": "bash_code_execution_result", "stdout": "a", "stderr": "", "return_code": 0, "content": [],
+        },
+    }  # fmt: skip
+    assert value["stop_reason"] == "end_turn"
+    starts = [each["content_block"] for each in frames(body, RESPONSES, MESSAGES) if "content_block" in each]
+    assert [each["type"] for each in starts] == ["server_tool_use", "bash_code_execution_tool_result"]
+
+
+def test_a_client_is_asked_to_run_the_commands_of_its_own_shell() -> None:
+    value = convert(shell({"type": "local"}), RESPONSES, MESSAGES).value
+    assert (value["content"][0]["type"], value["stop_reason"]) == ("tool_use", "tool_use")

@@ -166,7 +166,7 @@ class Finder(Notes):
                 paths = [keys[-1:]]  # the document is this node (a bare error), and never named as a whole
         if not keys:
             paths = [*paths, *self._elsewhere(node)]
-        elif fate == "lost" and self._half_said(node, keys):
+        elif fate == "lost" and keys[0] != "opaque" and self._half_said(node, keys):
             # A value that only that word represented is gone all the same.
             below = [key for key in self._placed_below(id(node)) if key[: len(keys)] == keys and key != keys]
             gone = [key for key in below if at(node, key) is not None and not self._half_said(node, key)]

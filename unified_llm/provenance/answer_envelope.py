@@ -14,6 +14,7 @@ is withheld. An edited answer is not put back: only its calls and messages that 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -263,13 +264,24 @@ def carry(items: list[Node], writer: Writer, answer: bool) -> list[Node]:
     return out + items[done:]
 
 
+_KEPT = ("parked", NOTE)
+_WITHHELD = (("opaque",), "lost", "foreign")
+
+
 def parked(writer: Writer) -> None:
     """Report a loss that is in a carried answer as parked there; report nothing of the carriers."""
     writer.unfold()
     carriers = {id(item) for item in writer.context.get("carriers", ())}
     writer.raw[:] = [entry for entry in writer.raw if id(entry[0]) not in carriers]
     if writer.secret is None:
-        return  # nothing but the opaque data reported by now
+        # Nothing but the opaque data reported by now, which the writer withheld from where it stood.
+        kept = Counter(id(entry[0]) for entry in writer.raw if entry[1][:1] == ("opaque",) and entry[2:4] == _KEPT)
+        writer.raw[:] = [
+            entry
+            for entry in writer.raw
+            if entry[1:4] != _WITHHELD or kept[id(entry[0])] < len(entry[0].get("opaque") or ())
+        ]
+        return
     inside: set[int] = set()
     stack: list[Any] = list(writer.context.get("carried") or ())
     while stack:

@@ -95,8 +95,21 @@ def _fetch(c: Node, w: Writer, x: Context) -> Node | None:
 
 
 def is_hosted(c: Node, w: Writer | None) -> bool:
-    """Whether a shell runs at the provider's."""
-    return c.get("executor") == "provider" or bool(w is not None and w.form(c, "hosted"))
+    """Whether a shell runs at the provider's, as far as a call or its result shows.
+
+    In an answer so do the commands of a call that names a container, and no client has to run them. Its result, which
+    does not name one, comes behind the call.
+    """
+    if c.get("executor") == "provider" or (w is not None and w.form(c, "hosted")):
+        return True
+    if w is None or w.facing != "client" or c.get("executor") is not None:
+        return False
+    place = c.get("environment")
+    ids: set[Any] = w.context.setdefault("contained", set())
+    if type(place) is dict and place.get("type") not in (None, "local"):
+        ids.add(c.get("call_id"))
+        return True
+    return c.get("type") == "shell_call_output" and c.get("call_id") in ids
 
 
 def at_provider(c: Node, x: Context) -> Node:

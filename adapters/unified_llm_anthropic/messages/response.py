@@ -29,6 +29,7 @@ from unified_llm.foundation.generated_ids import made_id
 
 from .content import own_born
 from .errors import read_error, write_error
+from .hosted import is_hosted
 from .messages import read_content, role_of, write_blocks
 from .tables import FINISH, PROTOCOL, RESPONSE, SERVED_TIER
 from .usage import read_usage, write_usage
@@ -153,7 +154,7 @@ def answered(output: list[Node], w: Writer) -> list[Node]:
     for item in output:
         if item.get("type") in CALLS and item.get("call_id") in results and not item.get("opaque"):
             w.piece(_settled, item)
-        elif role_of(item, w) == "assistant":
+        elif (item.get("type") == "shell_call" and is_hosted(item, w)) or role_of(item, w) == "assistant":
             out.append(item)
         elif str(item.get("type")).endswith("_output"):
             w.piece(_settled, item)

@@ -250,7 +250,7 @@ _shell = Shape(
         "stdout?": string("stdout"),
         "stderr?": string("stderr"),
         "return_code?": _outcome,
-        "content?": _files("files", "bash_code_execution"),
+        "content?": _files("files", "bash_code_execution").required([], _ALL),
     },
     name=f"{PROTOCOL} shell output",
 )

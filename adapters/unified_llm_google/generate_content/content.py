@@ -15,6 +15,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import ILL_TYPED, NATIVE, Fated, IllTyped, Mapping, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.answer_ends import is_input
 from unified_llm.engine.shared.told_parts import tell
 
 from . import transcription
@@ -324,10 +325,12 @@ def write_item(item: Node, w: Writer) -> list[Any]:
 
 
 @items.write("message")
-def write_message(c: Node, w: Writer) -> list[Any]:
-    role = c.pop("role", None)
-    if "citations" in w.context and role not in ("assistant", None):
+def write_message(c: Node, w: Writer) -> list[Any] | None:
+    if "citations" in w.context and is_input({"type": "message", **c}):
+        if w.crosses:
+            return None  # shown as a part of the model's, it would pass for its words
         c["role"] = Fated("approximated", "as the model")
+    c.pop("role", None)
     content = c.pop("content", None)
     if type(content) is str:
         if not content and w.form(c, "text") != "empty" and "sealed" not in w.context:

@@ -15,6 +15,7 @@ from typing import Any
 
 from unified_llm.engine.pairs.mapping import fill
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.answer_ends import is_input
 from unified_llm.streams.event_fast_path import NOTHING_MORE, WriteMore
 
 from ..inturn import InTurn
@@ -130,7 +131,8 @@ class GenerateContentWriter:
         if kind in _QUIET:
             return []
         if kind == "response.output_item.added":
-            if (event.get("item") or {}).get("type") not in _TALKING:
+            item = event.get("item") or {}
+            if item.get("type") not in _TALKING or (self.w.crosses and is_input(item)):
                 self._choice(place).mute.add(event.get("output_index", 0))
             return []
         out = self._release(event if kind in _PART_DONE else None)
@@ -254,7 +256,7 @@ class GenerateContentWriter:
         self.w.context.setdefault("names", {}).update(names_of([item]))
         written = write_item(item, self.w)
         del self.w.context["citations"]
-        if item.get("type") == "message" and type(item.get("content")) is list:
+        if written and item.get("type") == "message" and type(item.get("content")) is list:
             choice.texts += [
                 (choice.parts + i, part) for i, part in enumerate(item["content"]) if part.get("type") == "output_text"
             ]

@@ -20,7 +20,7 @@ __all__ = ["HOLDS", "fold_result", "is_open"]
 Node = dict[str, Any]
 
 
-def _fold_code(c: Node, call: Node) -> None:
+def _fold_code(c: Node, call: Node, w: Writer) -> None:
     if failed(c):
         call["status"] = "failed"
     said_by(c, "the status")
@@ -33,7 +33,7 @@ def _fold_code(c: Node, call: Node) -> None:
         call["outputs"] = [{"type": "logs", "logs": printed}]
 
 
-def _fold_remote(c: Node, call: Node) -> None:
+def _fold_remote(c: Node, call: Node, w: Writer) -> None:
     for key in ("name", "server_label"):
         if key in c and c[key] == call.get(key):
             del c[key]
@@ -48,7 +48,7 @@ def _fold_remote(c: Node, call: Node) -> None:
         call["output"] = text
 
 
-def _fold_search(c: Node, call: Node) -> None:
+def _fold_search(c: Node, call: Node, w: Writer) -> None:
     if failed(c):
         call["status"] = "failed"
         said_by(c, "the status")
@@ -58,13 +58,18 @@ def _fold_search(c: Node, call: Node) -> None:
     action = call.get("action")
     if type(action) is not dict or type(hits) is not list or any(type(hit) is not dict for hit in hits):
         return
-    found = [hit.pop("url") for hit in take_all(c, "results") if type(hit.get("url")) is str]
+    found = []
+    for hit, own in zip(hits, take_all(c, "results")):
+        if type(own.get("url")) is str:
+            found.append(own.pop("url"))
+        if own.pop("opaque", None):
+            w.report(hit, ("opaque",), "lost" if w.vault is None else "parked", "foreign")
     if found:
         call["action"] = {**action, "sources": [{"type": "url", "url": url} for url in found]}
 
 
 # The type of a call: that of its result where it is apart, the keys that hold it, and how it gets there.
-_FOLDS: dict[str, tuple[str, tuple[str, ...], Callable[[Node, Node], None]]] = {
+_FOLDS: dict[str, tuple[str, tuple[str, ...], Callable[[Node, Node, Writer], None]]] = {
     "code_interpreter_call": ("code_interpreter_result", ("outputs",), _fold_code),
     "mcp_call": ("mcp_result", ("output", "error"), _fold_remote),
     "web_search_call": ("web_search_result", (), _fold_search),
@@ -91,7 +96,7 @@ def fold_result(result: Node, calls: dict[Any, Node], w: Writer) -> Node | None:
 
     def pair(c: Node, w: Writer) -> Node:
         del c["call_id"]
-        _FOLDS[str(key[0])][2](c, call)
+        _FOLDS[str(key[0])][2](c, call, w)
         return call
 
     w.piece(pair, result)

@@ -13,6 +13,7 @@ from typing import Any
 
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.answer_ends import is_input
 from unified_llm.foundation.generated_ids import is_made, made_id
 from unified_llm.provenance.opaque import (
     Anchored,
@@ -34,9 +35,13 @@ from .items import BEARERS, answer_items, is_foreign_piece, items, request_items
 from .tables import CORE_ITEMS, SLUG
 from .usual import read_usual, write_usual
 
-__all__ = ["has_foreign", "is_own", "read_items", "write_item", "write_items"]
+__all__ = ["NOT_SAID", "has_foreign", "is_own", "read_items", "write_item", "write_items"]
 
 Node = dict[str, Any]
+
+
+NOT_SAID = "an answer holds messages of the assistant only"
+"""The reason for a message to the model in an answer."""
 
 
 def is_own(w: Writer) -> bool:
@@ -173,6 +178,9 @@ def _write_foreign(nodes: list[Node], w: Writer) -> list[Any]:
 
 def write_item(node: Node, w: Writer, *position: Any) -> list[Node]:
     """The wire item of one canonical item, and one to carry its foreign pieces where it has no slot for them."""
+    if "streaming" in w.context and w.crosses and is_input(node):
+        w.drop(node, NOT_SAID)
+        return []
     family = items if is_own(w) else answer_items
     if w.dialect.get("strict") and type(node.get("content")) is list:
         parts = [part for part in node["content"] if type(part) is dict]

@@ -13,11 +13,11 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.answer_ends import refuses
+from unified_llm.engine.shared.answer_ends import is_input, refuses
 
 from .complete import complete_items, complete_response
 from .errors import read_error_node, write_response_error
-from .history import is_own, read_items, write_items
+from .history import NOT_SAID, is_own, read_items, write_items
 from .settings import read_settings, write_instructions, write_settings
 from .tables import INCOMPLETE, RESPONSE
 from .usage import read_usage, write_usage
@@ -99,6 +99,11 @@ def write_response(c: Node, w: Writer) -> Node:
         wire.update({key: write_items(c.pop(key), w) for key in ("output", "input") if key in c})
         return _with_alias(wire, w)
     output = c.pop("output", None) or []
+    if not own:
+        for item in output:
+            if is_input(item):
+                w.drop(item, NOT_SAID)
+        output = [item for item in output if not is_input(item)]
     wire = resource(c, w)
     wire["output"] = complete_items(write_items(output, w), w)
     status = status_of(w.doc)

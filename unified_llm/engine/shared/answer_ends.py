@@ -22,6 +22,7 @@ __all__ = [
     "error_in",
     "failure_in",
     "has_failed",
+    "is_input",
     "reason_of",
     "refuses",
     "settle_call",
@@ -50,6 +51,15 @@ def refuses(items: Iterable[Node]) -> bool:
             if type(part) is dict and part.get("type") == "refusal":
                 return True
     return False
+
+
+def is_input(item: Node) -> bool:
+    """Whether an item of an answer is a message to the model: a stored interaction contains the input of its turn.
+
+    >>> is_input({"type": "message", "role": "user"}), is_input({"type": "message"})
+    (True, False)
+    """
+    return item.get("type") == "message" and item.get("role") not in (None, "assistant")
 
 
 def answered_by_tools(items: Iterable[Node]) -> set[Any]:

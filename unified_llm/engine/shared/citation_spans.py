@@ -129,6 +129,9 @@ class CitingWriter:
                     placed["end_index"] = len(text) if end is None else end
                     if source is not None and self.reader is not None:
                         self.reader.made(placed, source)
+                        for key in note:
+                            if place := self.reader.places.get((id(note), key)):
+                                self.reader.places[id(placed), key] = place
                     out += self.writer.feed({**held, "annotation": placed})
             return out + self.writer.feed(event)
         return self.writer.feed(event)
