@@ -85,6 +85,27 @@ def test_a_schema_that_is_always_followed_is_followed_strictly_at_openai(source:
 
 
 @pytest.mark.parametrize("target", [CHAT, RESPONSES])
+@pytest.mark.parametrize("source", [INTERACTIONS, GENERATE])
+def test_an_open_object_is_closed_to_be_followed_strictly(source: str, target: str) -> None:
+    """Pydantic leaves objects open, and Google's SDK adds the order of properties."""
+    open_ = {key: value for key, value in CLOSED.items() if key != "additionalProperties"}
+    done = ul.convert(with_schema(source, {**open_, "propertyOrdering": ["a"]}), source=source, target=target)
+    sent = format_of(done.value, target)
+    assert sent["strict"] is True
+    assert sent["schema"] == {**CLOSED, "description": 'propertyOrdering: ["a"]'}
+    found = {loss.path.rpartition("/")[2]: loss.fate for loss in done.losses if "chema" in loss.path}
+    assert found.pop("propertyOrdering") == "approximated"
+    assert "approximated" in found.values() and "lost" not in found.values()
+
+
+@pytest.mark.parametrize("target", [CHAT, RESPONSES])
+def test_a_list_that_was_put_in_an_object_is_followed_strictly(target: str) -> None:
+    schema = {"type": "array", "items": {"type": "string"}}
+    done = ul.convert(with_schema(GENERATE, schema), source=GENERATE, target=target)
+    assert format_of(done.value, target)["strict"] is True
+
+
+@pytest.mark.parametrize("target", [CHAT, RESPONSES])
 @pytest.mark.parametrize("source", [MESSAGES, INTERACTIONS, GENERATE])
 def test_a_schema_that_strict_does_not_accept_is_sent_as_it_is_and_reported(source: str, target: str) -> None:
     schema = {**CLOSED, "required": []}

@@ -142,7 +142,8 @@ def name_schema(format_: Node, w: Writer) -> None:
 def enforce_schema(format_: Node, w: Writer) -> None:
     """Other protocols make the model follow every schema of structured output, which is done with `strict` only here.
 
-    It is written where it accepts the schema as it is. A schema that would have to be rewritten for it stays, reported.
+    It is written where the schema becomes one that it accepts by closing objects and describing what it does not check.
+    A schema whose answers would have to be turned back (an optional property made nullable) stays, reported.
 
     https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
     """
@@ -150,10 +151,16 @@ def enforce_schema(format_: Node, w: Writer) -> None:
     if format_.get("strict") is not None or type(schema) is not dict or w.source in _OPTIONAL_STRICT:
         return
     done = schemas.lower(schema, STRICT)
-    if done.changes or done.schema != schema:
-        told = "followed less closely: strict does not accept this schema"
-        w.report(w.doc, ("text", "format", "schema"), "approximated", told)
+    at = ("text", "format", "schema")
+    if done.undo or type(done.schema) is not dict:
+        w.report(w.doc, at, "approximated", "followed less closely: strict does not accept this schema")
         return
+    if done.changes:
+        from unified_llm.passes.tool_schemas import schema_losses  # as few requests need it
+
+        for keys, fate, detail in schema_losses(done, schema):
+            w.report(w.doc, (*at, *keys), fate, detail, "output.structured")
+        format_["schema"] = done.schema
     format_["strict"] = True
     w.added(format_, "strict", "written because the target's default differs")
 
