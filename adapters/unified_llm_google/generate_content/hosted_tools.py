@@ -223,7 +223,7 @@ def _write_server(c: Node, w: Writer) -> Node:
     wire: Node = {}
     if "server_label" in c:
         wire["name"] = c.pop("server_label")
-    headers = as_header(c) if w.crosses else None
+    headers = as_header(c, w) if w.crosses else None
     transport = {name: c.pop(hub) for name, hub in (("url", "server_url"), ("headers", "headers")) if hub in c}
     if headers is not None:
         transport["headers"] = headers

@@ -166,7 +166,7 @@ def read_mcp(w: Node, r: Reader) -> Node:
 def write_mcp(c: Node, w: Writer) -> Node | None:
     if type(c.get("server_url")) is not str and w.source not in (None, w.protocol):
         return None
-    headers = as_header(c) if w.crosses else None
+    headers = as_header(c, w) if w.crosses else None
     wire: Node = {"type": "mcp_server", **{key: c.pop(hub) for key, hub in _SERVER if hub in c}}
     if headers is not None:
         wire["headers"] = headers

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..pairs.mapping import Fated
+from ..pairs.writing import Writer
 
 __all__ = ["as_header", "as_token"]
 
@@ -13,7 +14,7 @@ Node = dict[str, Any]
 _HEADER, _SCHEME = "Authorization", "Bearer "
 
 
-def as_header(c: Node) -> Node | None:
+def as_header(c: Node, w: Writer) -> Node | None:
     """The headers of a server with its token among them, consumed from the copy `c`; None where there is neither.
 
     A token is not sent beside a header of that name.
@@ -26,7 +27,9 @@ def as_header(c: Node) -> Node | None:
         return kept
     c.pop("headers", None)
     c["authorization"] = Fated("approximated", f"sent as the header {_HEADER}")
-    return {**(headers or {}), _HEADER: f"{_SCHEME}{token}"}
+    made = {**(headers or {}), _HEADER: f"{_SCHEME}{token}"}
+    w.added(made, _HEADER, "the token of the server")
+    return made
 
 
 def as_token(c: Node) -> str | None:
