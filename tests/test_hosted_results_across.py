@@ -130,7 +130,7 @@ def test_the_error_of_a_remote_tool_is_the_text_of_its_result(error: Any, text: 
     done = convert(body, RESPONSES, MESSAGES)
     result = done.value["content"][1]
     assert (result["type"], result["content"], result["is_error"]) == ("mcp_tool_result", text, True)
-    assert {loss.path: loss.fate for loss in done.losses}["/output/0/error"] == "approximated"
+    assert any(loss.path.startswith("/output/0/error") and loss.fate == "approximated" for loss in done.losses)
     step = convert(body, RESPONSES, INTERACTIONS).value["steps"][1]
     assert step["result"] == f"<tool_error>{text}</tool_error>"
 

@@ -13,7 +13,7 @@ from typing import Any
 from unified_llm.engine import Approximate, Context, Union, boolean, codec, constant, flatten, json, string, union
 from unified_llm.engine.bridge import cases_of
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.code_results import error_text
+from unified_llm.engine.shared.code_results import error_labels, error_text
 from unified_llm.foundation.json_codec import dump_text, load_text
 
 from .blocks import before, blocks, cases
@@ -166,7 +166,8 @@ def _mcp_result(c: Node, w: Writer, x: Context) -> Node:
         text = error_text(c.get("error"))
         made["output"] = [] if text is None else text
         if text is not None:
-            x.approximated(c, ("error",), "sent as the text of the result")
+            for keys in error_labels(c["error"]):
+                x.approximated(c, ("error", *keys), "sent as the text of the result")
             del made["error"]
     return x.replaced(c, made)
 

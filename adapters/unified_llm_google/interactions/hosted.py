@@ -55,6 +55,7 @@ _RESULTS: dict[str, tuple[str, str]] = {
 # Steps that only report that something was searched or processed, and whether that failed.
 _BARE = frozenset(("file_search_call", "file_search_result", "retrieval_result", "processing_result"))
 _FAILING = frozenset(("url_context_result", "retrieval_result"))
+_FAILS = _FAILING | {"google_search_result", "code_execution_result"}
 _NEEDS_ARGUMENTS = frozenset(("code_execution_call", "url_context_call", "retrieval_call"))
 
 
@@ -146,7 +147,7 @@ def end_result(c: Node, wire: Node, w: Writer) -> Node:
     if not w.crosses or kind not in _BARE or kind in _FAILING:
         move_back(c, wire, (("is_error", "is_error"),))
         error = c.get("error")
-        if w.crosses and "is_error" not in wire and type(error) is dict and error:
+        if w.crosses and "is_error" not in wire and kind in _FAILS and type(error) is dict and error:
             wire["is_error"] = True
             c["error"] = Fated("approximated", "represented by is_error")
     write_signature(c, wire, w)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated, take
+from unified_llm.engine.pairs.mapping import Fated, take, take_all
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.code_results import error_text
+from unified_llm.engine.shared.code_results import error_labels, error_text
 from unified_llm.engine.shared.text_wrappers import FAILURE, as_failure, failure_of
 from unified_llm.foundation.json_codec import dump_text
 
@@ -65,6 +65,13 @@ def write_mcp(c: Node, w: Writer) -> Node:
         said = output if output is not None else as_failure(error_text(error) or dump_text(error))
         result["result"] = w.nodes(user_parts, said) if type(said) is list else said
         apart(c, "output" if output is not None else "error", result, w)
+        if output is None and error_labels(error) != [()]:
+            c["error"] = error
+            own = take(c, "error")
+            for part in (own, *take_all(own, "content")):
+                part.pop("text", None)
+                for key in part.keys() - {"content"}:
+                    part[key] = Fated("approximated", "sent as the text of the result")
     return wire
 
 

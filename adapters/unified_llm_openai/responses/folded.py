@@ -36,7 +36,7 @@ def _fold_code(c: Node, call: Node, w: Writer) -> None:
 def _fold_remote(c: Node, call: Node, w: Writer) -> None:
     for key in ("name", "server_label"):
         if key in c and c[key] == call.get(key):
-            del c[key]
+            c[key] = Fated("approximated", "repeated in the call")
     bad = failed(c)
     said_by(c, "the status")
     text = take_printed(c)

@@ -130,8 +130,9 @@ class CitingWriter:
                     if source is not None and self.reader is not None:
                         self.reader.made(placed, source)
                         for key in note:
-                            if place := self.reader.places.get((id(note), key)):
-                                self.reader.places[id(placed), key] = place
+                            place = self.reader.places.get((id(note), key))
+                            if place is not None and place[:1] != (...,):
+                                self.reader.place(placed, (key,), place)
                     out += self.writer.feed({**held, "annotation": placed})
             return out + self.writer.feed(event)
         return self.writer.feed(event)

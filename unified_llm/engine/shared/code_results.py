@@ -13,7 +13,7 @@ from unified_llm.foundation.json_codec import dump_text
 
 from ..pairs.mapping import Fated, take_all
 
-__all__ = ["error_text", "failed", "said_by", "take_printed"]
+__all__ = ["error_labels", "error_text", "failed", "said_by", "take_printed"]
 
 Node = dict[str, Any]
 
@@ -74,6 +74,18 @@ def error_text(error: Any) -> str | None:
     if type(content) is list and content and all(type(part) is dict and "text" in part for part in content):
         return _joined([str(part["text"]) for part in content])
     return dump_text(error)
+
+
+def error_labels(error: Any) -> list[tuple[Any, ...]]:
+    """The keys below an error that `error_text` leaves out; that of the whole where it leaves out none.
+
+    >>> error_labels({"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": "no such table"}]})
+    [('type',), ('content', 0, 'type')]
+    """
+    if type(error) is not dict or error_text(error) == dump_text(error):
+        return [()]
+    parts = [("content", at, key) for at, part in enumerate(error["content"]) for key in part if key != "text"]
+    return [*((key,) for key in error if key != "content"), *parts] or [()]
 
 
 def _take_logs(c: Node) -> str | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..pairs.mapping import take
+from ..pairs.mapping import Fated, take
 
 __all__ = ["explanation", "take_explanation"]
 
@@ -32,7 +32,7 @@ def take_explanation(finish: Node) -> str | None:
         return None
     own = take(finish, "detail")
     if own.get("type") == "refusal":
-        del own["type"]  # the reason of the finish
+        own["type"] = Fated("approximated", "represented by the reason of the end")
     if own.get("category", 0) is None:
         del own["category"]
     return str(own.pop("explanation"))
