@@ -135,6 +135,19 @@ def test_the_error_of_a_remote_tool_is_the_text_of_its_result(error: Any, text: 
     assert step["result"] == f"<tool_error>{text}</tool_error>"
 
 
+def test_a_search_that_failed_in_its_call_is_a_failure_apart() -> None:
+    action = {"type": "search", "query": "sky"}
+    body = of_openai({"type": "web_search_call", "id": "w1", "status": "failed", "action": action})
+    done = convert(body, RESPONSES, MESSAGES)
+    assert done.value["content"][1]["content"] == {"type": "web_search_tool_result_error", "error_code": "unavailable"}
+    assert {loss.path: loss.fate for loss in done.losses}["/output/0/status"] == "approximated"
+    call, result = convert(body, RESPONSES, INTERACTIONS).value["steps"]
+    assert (result["call_id"], result["is_error"]) == (call["id"], True)
+    assert (
+        len(convert(of_openai({**body["output"][0], "status": "completed"}), RESPONSES, MESSAGES).value["content"]) == 1
+    )
+
+
 # ---- apart on both sides --------------------------------------------------------------------------------------------
 
 

@@ -273,7 +273,10 @@ def _write_item(item: Node, w: Writer) -> list[Any]:
         return [w.piece(_flattened, item)]
     kind = item.get("type")
     inline = _INLINE.get(kind) if type(kind) is str else None
-    if inline is None or all(item.get(key) is None for key in inline[1] if key != "status"):
+    if inline is None or not (
+        any(item.get(key) is not None for key in inline[1] if key != "status")
+        or (kind == "web_search_call" and item.get("status") == "failed" and not own_born(w))
+    ):
         out = w.nodes(blocks, (item,))
         if kind in _SEALED_THEMSELVES and out and is_sealed(out[0].get("signature", out[0].get("encrypted_content"))):
             w.travels(item)
@@ -287,7 +290,7 @@ def _write_item(item: Node, w: Writer) -> list[Any]:
 
 # Hosted calls that may hold their results, the item such results are apart, and the keys that hold them.
 _INLINE: dict[str, tuple[str, tuple[str, ...]]] = {
-    "web_search_call": ("web_search_result", ("results",)),
+    "web_search_call": ("web_search_result", ("results", "status")),
     "mcp_call": ("mcp_result", ("output", "error")),
     "code_interpreter_call": ("code_interpreter_result", ("outputs", "status")),
 }

@@ -120,10 +120,11 @@ _result("web_search_tool_result", "web_search_result", union("results", cases_of
 
 def _as_error(c: Node, code: str, x: Context) -> Node:
     """A result that failed elsewhere without a code: one of the codes of this protocol, in place of the result."""
-    if x.own or c.get("is_error") is not True or c.get("error"):
+    key = "is_error" if c.get("is_error") is True else "status" if c.get("status") == "failed" else None
+    if x.own or key is None or c.get("error"):
         return c
-    x.approximated(c, ("is_error",), f"sent as the error {code!r}")
-    made = {key: value for key, value in c.items() if key != "is_error"}
+    x.approximated(c, (key,), f"sent as the error {code!r}")
+    made = {name: value for name, value in c.items() if name != key}
     return x.replaced(c, {**made, "error": {"code": code}})
 
 

@@ -254,6 +254,10 @@ def write_search(c: Node, w: Writer) -> Node | None:
     if "search_type" in c:
         wire["search_type"] = SEARCH_TYPE.write(c.pop("search_type"))
     wire["id"] = call_id(c, w, "web_search_call")
+    if w.crosses and c.get("status") == "failed":
+        result = {"type": "google_search_result", "call_id": wire["id"], "result": [], "is_error": True}
+        w.context.setdefault("after", []).append(result)
+        c["status"] = Fated("approximated", "represented by is_error")
     write_signature(c, wire, w)
     return wire
 
