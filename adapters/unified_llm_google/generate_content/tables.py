@@ -281,7 +281,7 @@ NATIVES = {
     "urlRetrievalStatus": "tools.hosted.web_fetch",
     **dict.fromkeys(
         """web.uri web.domain image.domain image.imageUri maps.text maps.route retrievedContext.text documentName
-        ragChunk reviewSnippet placeAnswerSources.flagContentUri segment.startIndex segment.endIndex
+        ragChunk reviewSnippet placeAnswerSources.flagContentUri segment.startIndex segment.endIndex segment.text
         sourceFlaggingUris""".split(),
         "citations.url",
     ),
