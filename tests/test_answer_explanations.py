@@ -52,6 +52,14 @@ def test_the_category_of_a_refusal_is_reported() -> None:
     assert [loss.path for loss in losses if loss.fate == "lost"] == ["/stop_details/category"]
 
 
+def test_an_explanation_without_a_category_stays_within_messages() -> None:
+    for details in ({"type": "refusal", "category": None, "explanation": WHY}, {"type": "refusal", "explanation": WHY}):
+        body = {**CLAUDE, "stop_details": details}
+        assert ul.convert(body, source=MESSAGES, target=MESSAGES, kind="response").value == body
+        events = list(ul.write_stream(ul.decompose(ul.read(body, MESSAGES, "response")), MESSAGES))
+        assert WHY in str(list(ul.convert_stream(iter(events), source=MESSAGES, target=MESSAGES)))
+
+
 def test_a_stop_sequence_explains_no_refusal() -> None:
     body = {**CLAUDE, "stop_reason": "stop_sequence", "stop_sequence": "END", "stop_details": None}
     value = ul.convert(body, source=MESSAGES, target=GENERATE, kind="response").value

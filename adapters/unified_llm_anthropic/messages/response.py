@@ -24,7 +24,7 @@ from unified_llm.engine.shared.answer_ends import (
     settle_call,
     write_failure,
 )
-from unified_llm.engine.shared.finish_details import explanation
+from unified_llm.engine.shared.finish_details import explanation, is_explanation
 from unified_llm.foundation.generated_ids import made_id
 
 from .content import own_born
@@ -119,6 +119,10 @@ def _read_finish(w: Node, node: Node, r: Reader) -> None:
     if "stop_details" in w and details is None:
         del w["stop_details"]
         r.form(node, "stop_details", "null")
+    elif type(details) is dict and finish and "detail" not in finish and is_explanation(details):
+        finish["detail"] = w.pop("stop_details")["explanation"]
+        r.place(node, ("finish", "detail"), ("stop_details", "explanation"))
+        r.form(node, "stop_details", "explanation")
     elif type(details) is dict and finish and "detail" not in finish:
         finish["detail"] = w.pop("stop_details")
         r.place(node, ("finish", "detail"), ("stop_details",))
@@ -302,7 +306,7 @@ def write_finish(c: Node, wire: Node, output: list[Node], w: Writer) -> None:
             wire["stop_sequence"] = detail
         elif type(detail) is dict and (own or detail.get("type") == "refusal"):
             wire["stop_details"] = detail
-        elif type(detail) is str and word == "refusal" and not own:
+        elif type(detail) is str and (word == "refusal" if not own else w.form(c, "stop_details") == "explanation"):
             wire["stop_details"] = explanation(detail)
         else:
             left["detail"] = detail

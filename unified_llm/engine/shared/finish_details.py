@@ -9,7 +9,7 @@ from typing import Any
 
 from ..pairs.mapping import Fated, take
 
-__all__ = ["explanation", "take_explanation"]
+__all__ = ["explanation", "is_explanation", "take_explanation"]
 
 Node = dict[str, Any]
 
@@ -21,6 +21,11 @@ def explanation(text: str) -> Node:
     {'type': 'refusal', 'category': None, 'explanation': 'not allowed'}
     """
     return {"type": "refusal", "category": None, "explanation": text}
+
+
+def is_explanation(detail: Node) -> bool:
+    """Whether an object holds nothing but a text, as `explanation` makes it."""
+    return type(detail.get("explanation")) is str and detail == explanation(detail["explanation"])
 
 
 def take_explanation(finish: Node) -> str | None:
