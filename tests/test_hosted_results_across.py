@@ -229,3 +229,14 @@ def test_no_client_is_asked_to_run_what_ran_in_a_container() -> None:
 def test_a_client_is_asked_to_run_the_commands_of_its_own_shell() -> None:
     value = convert(shell({"type": "local"}), RESPONSES, MESSAGES).value
     assert (value["content"][0]["type"], value["stop_reason"]) == ("tool_use", "tool_use")
+
+
+def test_an_answered_call_that_failed_is_not_completed() -> None:
+    call = {"type": "function_call", "id": "c", "name": "f", "arguments": {}}
+    body = of_google(call, {"type": "function_result", "call_id": "c", "is_error": True, "result": "no pier"})
+    done = convert(body, INTERACTIONS, RESPONSES)
+    result = done.value["output"][1]
+    assert (result["type"], result["output"], result["status"]) == ("function_call_output", "no pier", "incomplete")
+    assert {loss.path: loss.fate for loss in done.losses}["/steps/1/is_error"] == "approximated"
+    ends = [each["item"] for each in frames(body, INTERACTIONS, RESPONSES) if "item" in each]
+    assert ends[-1]["status"] == "incomplete"

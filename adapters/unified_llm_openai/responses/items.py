@@ -113,8 +113,6 @@ def write_answer(c: Node, w: Writer) -> Node:
 
 items.same("function_call_output", f"{_OUTPUT} name namespace", output=parts)
 items.same("custom_tool_call_output", _OUTPUT, output=parts)
-answer_items.same("function_call_output", f"{_OUTPUT} name namespace", output=parts)
-answer_items.same("custom_tool_call_output", _OUTPUT, output=parts)
 
 
 @request_items.write("function_call_output")
@@ -128,6 +126,13 @@ def write_function_output(c: Node, w: Writer) -> Node:
 @request_items.write("custom_tool_call_output")
 def write_custom_output(c: Node, w: Writer) -> Node:
     return write_output("custom_tool_call_output", "call_id caller", c, w)
+
+
+_ANSWERED = _OUTPUT.replace(" status", "")
+answer_items.write("function_call_output")(
+    lambda c, w: write_output("function_call_output", f"{_ANSWERED} name namespace", c, w)
+)
+answer_items.write("custom_tool_call_output")(lambda c, w: write_output("custom_tool_call_output", _ANSWERED, c, w))
 
 
 @request_items.write("shell_call")
