@@ -124,7 +124,7 @@ class StreamFinder(Finder):
             return None
         if (type(value) is dict or type(value) is list) and (id(value) in self.wires or id(value) in self._places_of):
             return None  # what is in it has places of its own
-        for its in self._places_of[known]:
+        for its in self._places_of.get(known, ()):
             if its[: len(keys)] == keys and its != keys:
                 return None
         where = place[1:] if place[:1] == (...,) else self._join(wire, ()) + place
