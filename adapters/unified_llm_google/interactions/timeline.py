@@ -256,19 +256,26 @@ def _is_others(item: Node, kind: Any, w: Writer) -> bool:
 
     A search for tools is sent if it comes with the definitions of what it found, and not with their names alone.
     """
-    if kind in ("tool_search_call", "tool_search_result"):
-        return item.get("call_id") in _named_only(w) and not w.form(item, "home")
-    return kind in HOSTED and not w.form(item, "home")
+    if w.form(item, "home"):
+        return False
+    if kind == "tool_search_call":
+        return item.get("execution") != "client" and item.get("call_id") not in _defined(w)
+    if kind == "tool_search_result":
+        return type(item.get("tools")) is not list
+    return kind in HOSTED
 
 
-def _named_only(w: Writer) -> set[Any]:
-    """The ids of the searches for tools whose results hold names alone, found when the first of them is met."""
-    if "named only" not in w.context:
+def _defined(w: Writer) -> set[Any]:
+    """The ids of the searches for tools whose results hold definitions, found when the first search is met."""
+    if "defined" not in w.context:
         items = w.doc.get("input")
-        found = [item for item in items if item.get("type") == "tool_search_result"] if type(items) is list else []
-        w.context["named only"] = {item.get("call_id") for item in found if type(item.get("tools")) is not list}
-    named: set[Any] = w.context["named only"]
-    return named
+        found = [item for item in items if item.get("type") in _FOUND] if type(items) is list else []
+        w.context["defined"] = {item.get("call_id") for item in found if type(item.get("tools")) is list}
+    defined: set[Any] = w.context["defined"]
+    return defined
+
+
+_FOUND = frozenset(("tool_search_output", "tool_search_result"))
 
 
 def _write_nested(items: list[Node], inside: str, w: Writer) -> Node:
