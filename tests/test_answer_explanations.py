@@ -64,3 +64,11 @@ def test_a_stop_sequence_explains_no_refusal() -> None:
     body = {**CLAUDE, "stop_reason": "stop_sequence", "stop_sequence": "END", "stop_details": None}
     value = ul.convert(body, source=MESSAGES, target=GENERATE, kind="response").value
     assert "finishMessage" not in value["candidates"][0]
+
+
+@pytest.mark.parametrize("status", ["in_progress", "queued"])
+@pytest.mark.parametrize("target", ["openai-chat", MESSAGES, "amazon-converse"])
+def test_a_plain_stop_does_not_represent_an_answer_under_way(status: str, target: str) -> None:
+    body = {"id": "i", "object": "interaction", "status": status, "model": "m", "steps": []}
+    losses = ul.convert(body, source=INTERACTIONS, target=target, kind="response").losses
+    assert [loss.fate for loss in losses if loss.path == "/status"] == ["lost"]

@@ -231,7 +231,7 @@ def consume_status(c: Node, w: Writer) -> None:
         w.report(w.doc, ("object",), "approximated", f"sent as {COMPLETION!r}")
 
 
-_SAID = frozenset(("completed", "incomplete", "requires_action", "idle", "in_progress"))
+_SAID = frozenset(("completed", "incomplete", "requires_action", "idle"))
 
 
 def write_head(c: Node, wire: Node, w: Writer) -> None:

@@ -36,7 +36,7 @@ CALLS = frozenset(("function_call", "custom_tool_call"))
 """Calls that a client executes, unless their `executor` is another."""
 FAILED = "the response failed"
 INCOMPLETE = {"max_output_tokens": "length", "content_filter": "safety"}
-_ENDED = frozenset(("completed", "incomplete", "in_progress", "requires_action", "idle"))
+_ENDED = frozenset(("completed", "incomplete", "requires_action", "idle"))
 
 
 def refuses(items: Iterable[Node]) -> bool:
