@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import pickle
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+import unified_llm
 from unified_llm.client import params
 from unified_llm.client.tools import function_tools
 from unified_llm.client.transports import transport
@@ -33,3 +36,13 @@ def test_the_texts_are_those_that_a_parser_finds(module: ModuleType) -> None:
 
 def test_without_a_source_there_are_none(tmp_path: Path) -> None:
     assert texts_in(str(tmp_path / "gone.py")) == {}
+
+
+def test_a_signature_is_one_of_python_in_every_use() -> None:
+    """That of a bound method, which leaves out the first parameter, a changed copy, and one that was pickled."""
+    client = unified_llm.Client("local/echo")
+    shown = inspect.signature(client.responses.create)
+    assert "input" in shown.parameters and "self" not in shown.parameters
+    plain = inspect.signature(unified_llm.convert_stream)
+    assert plain.replace(parameters=[]).parameters == {} and "target" in plain.parameters
+    assert pickle.loads(pickle.dumps(plain)) == plain == plain.replace()

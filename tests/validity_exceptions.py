@@ -81,7 +81,6 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "/input/*/type: 'refusal' is none *": "a refusal of history, which the API takes without the message's id",
         "/input/*/refusal: not declared *": "a refusal of history, which the API takes without the message's id",
         "*/action: missing": "a search is added before its query is known, by the API itself as well",
-        "/output/*/role: 'user' is none *": "the timeline of an interaction holds what the user said",
         "/tool_choice/type: 'web_search' is none *": "the API takes it; the SDK types the preview's name only",
         "/service_tier: 'batch' is none *": WORDS,
         "/status: 'meditating' is none *": WORDS,

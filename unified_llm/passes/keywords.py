@@ -99,6 +99,16 @@ class _Deferred(inspect.Signature):
         super().__init__([*named, *more], return_annotation=_bare(shown.return_annotation))
         return object.__getattribute__(self, name)
 
+    def replace(self, **changes: Any) -> inspect.Signature:
+        """A plain signature with the changes, as that of a bound method is made of this one."""
+        plain = inspect.Signature([*self.parameters.values()], return_annotation=self.return_annotation)
+        return plain.replace(**changes)
+
+    __replace__ = replace
+
+    def __reduce__(self) -> Any:
+        return self.replace().__reduce__()
+
 
 def _own(function: Any) -> inspect.Signature:
     """The signature that a function is written with, whatever it shows."""

@@ -79,9 +79,10 @@ HOLDS = frozenset(_FOLDS)
 """The types of the calls that hold their results."""
 
 
-def is_open(call: Node) -> bool:
+def is_open(call: Any) -> bool:
     """Whether a written call may get the result that another protocol keeps apart."""
-    return call.get("type") in HOLDS and not any(call.get(key) for key in _FOLDS[call["type"]][1])
+    kind = call.get("type") if type(call) is dict else None
+    return type(kind) is str and kind in HOLDS and not any(call.get(key) for key in _FOLDS[kind][1])
 
 
 def fold_result(result: Node, calls: dict[Any, Node], w: Writer) -> Node | None:
