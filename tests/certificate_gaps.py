@@ -143,6 +143,8 @@ GAPS: frozenset[tuple[str, str, str]] = frozenset(
         ("openai-responses", "response", "/moderation/output/type"),
         ("openai-responses", "response", "/output/*/content/*/annotations/*/type"),
         ("openai-responses", "response", "/output/*/content/*/text"),
+        ("openai-responses", "response", "/output/*/error/content/*/text"),
+        ("openai-responses", "response", "/output/*/output/*/outcome/type"),
         ("openai-responses", "response", "/output/*/role"),
         ("openai-responses", "response", "/output/*/type"),
         ("openai-responses", "response", "/prompt_cache_diagnostics/reason"),

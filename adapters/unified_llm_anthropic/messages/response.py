@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.engine import Shape, integer
-from unified_llm.engine.pairs.mapping import Fated, IllTyped, Owned
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, Owned, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import (
@@ -120,7 +120,7 @@ def _read_finish(w: Node, node: Node, r: Reader) -> None:
         del w["stop_details"]
         r.form(node, "stop_details", "null")
     elif type(details) is dict and finish and "detail" not in finish and is_explanation(details):
-        finish["detail"] = w.pop("stop_details")["explanation"]
+        finish["detail"] = take(w, "stop_details").pop("explanation")
         r.place(node, ("finish", "detail"), ("stop_details", "explanation"))
         r.form(node, "stop_details", "explanation")
     elif type(details) is dict and finish and "detail" not in finish:
