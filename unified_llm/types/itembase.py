@@ -14,6 +14,7 @@ __all__ = [
     "encrypted",
 ]
 
+
 class ItemBase(Node):
     """Fields of every item.
 
