@@ -18,15 +18,21 @@ PROTOCOLS = sorted(corpus.PROTOCOLS.values())
 
 
 def cyclic(events: list[Any], source: str, target: str) -> int:
-    """How many objects a conversion leaves to the garbage collector, once everything that it loads is loaded."""
-    found = 0
-    for _ in range(2):
+    """How many objects a conversion leaves to the garbage collector, once everything that it loads is loaded.
+
+    What other threads of this process leave meanwhile is collected too, so the least of several conversions counts.
+    """
+    least = 0
+    for attempt in range(8):
         gc.collect()
         stream = ul.convert_stream(events, source=source, target=target)
         _ = list(stream), stream.losses
         del stream
         found = gc.collect()
-    return found
+        if attempt and not found:
+            return 0
+        least = min(least, found) if attempt > 1 else found
+    return least
 
 
 @pytest.mark.parametrize("source", PROTOCOLS)
