@@ -99,7 +99,7 @@ class _Deferred(inspect.Signature):
         super().__init__([*named, *more], return_annotation=_bare(shown.return_annotation))
         return object.__getattribute__(self, name)
 
-    def replace(self, **changes: Any) -> inspect.Signature:
+    def replace(self, **changes: Any) -> Any:
         """A plain signature with the changes, as that of a bound method is made of this one."""
         plain = inspect.Signature([*self.parameters.values()], return_annotation=self.return_annotation)
         return plain.replace(**changes)

@@ -70,7 +70,8 @@ class Places:
     """
 
     def __init__(self, root: Any, document: Any, reader: Reader, finder: Finder) -> None:
-        self.root, self.document = root, document
+        self.root: Any = root
+        self.document: Any = document
         self.values: dict[Keys, Any] = {}
         self.wire: dict[Keys, tuple[Keys, ...]] = {}
         self.nodes: dict[Keys, Keys] = {}
