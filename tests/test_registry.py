@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint, EntryPoints
-from typing import Any
 
 import pytest
 
@@ -21,14 +20,14 @@ def points(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
     """Entry points of the test's own making, and an empty cache."""
     found: list[EntryPoint] = []
 
-    def entry_points(**wanted: Any) -> EntryPoints:
-        return EntryPoints(found).select(**wanted)
+    def entry_points() -> EntryPoints:
+        return EntryPoints(found)
 
     monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
     monkeypatch.setattr(registry, "_loaded", {})
-    registry._points.cache_clear()
+    registry._installed.cache_clear()
     yield found
-    registry._points.cache_clear()
+    registry._installed.cache_clear()
 
 
 def point(name: str, value: str) -> EntryPoint:

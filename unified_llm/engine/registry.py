@@ -6,7 +6,7 @@ that is known but not installed names what to install.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ __all__ = [
     "adapter",
     "adapters",
     "dialect",
+    "installed",
     "is_current",
     "likeliest",
     "loaded",
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 GROUP = "unified_llm.adapters"
+PROVIDERS = "unified_llm.providers"
 _loaded: dict[str, Adapter] = {}
 _surfaces: dict[str, Surface] = {}
 
@@ -90,7 +92,7 @@ def protocols() -> list[str]:
     >>> "openai-chat" in protocols()
     True
     """
-    return sorted({*_loaded, *_points()})
+    return sorted({*_loaded, *_installed()[GROUP]})
 
 
 def dialect(name: str) -> Mapping[str, Any]:
@@ -153,19 +155,39 @@ def _near(name: str, known: Iterable[str]) -> str:
     return " or ".join([each for each in names if len(low) > 2 and low in each] or get_close_matches(low, names, 2))
 
 
+def installed(group: str) -> Mapping[str, EntryPoint]:
+    """The entry points of a group by name, as they were when first needed.
+
+    Raises `ValueError` for a name that two packages claim.
+    """
+    found = {}
+    for name, points in _installed()[group].items():
+        found[name] = _only(points)
+    return found
+
+
+def _only(points: Sequence[EntryPoint]) -> EntryPoint:
+    if len({point.value for point in points}) > 1:
+        what = "provider" if points[0].group == PROVIDERS else "protocol"
+        claims = ", ".join(sorted(point.value for point in points))
+        raise ValueError(f"two packages claim the {what} {points[0].name!r}: {claims}")
+    return points[0]
+
+
 @lru_cache(1)  # to look through all installed packages takes longer than a conversion
-def _points() -> Mapping[str, tuple[EntryPoint, ...]]:
-    """The entry points of adapters by name, as they were when first needed."""
+def _installed() -> Mapping[str, Mapping[str, tuple[EntryPoint, ...]]]:
     from importlib.metadata import entry_points
 
-    found: dict[str, tuple[EntryPoint, ...]] = {}
-    for point in entry_points(group=GROUP):
-        found[point.name] = (*found.get(point.name, ()), point)
+    every = entry_points()
+    found: dict[str, dict[str, tuple[EntryPoint, ...]]] = {GROUP: {}, PROVIDERS: {}}
+    for group, its in found.items():
+        for point in every.select(group=group):
+            its[point.name] = (*its.get(point.name, ()), point)
     return found
 
 
 def _load(protocol: str) -> Adapter:
-    points = _points().get(protocol, ())
+    points = _installed()[GROUP].get(protocol, ())
     if not points:
         known = protocols()
         meant = _near(protocol, known)
@@ -173,14 +195,12 @@ def _load(protocol: str) -> Adapter:
             f"unknown protocol {protocol!r}; {f'did you mean {meant}? Installed' if meant else 'installed'}: "
             f"{', '.join(known) or 'none'}. Adapters register in the entry-point group {GROUP!r}."
         )
-    if len({point.value for point in points}) > 1:
-        claims = ", ".join(sorted(point.value for point in points))
-        raise ValueError(f"two packages claim the protocol {protocol!r}: {claims}")
+    point = _only(points)
     try:
-        load(points[0].module)
-        found = points[0].load()
+        load(point.module)
+        found = point.load()
     except ModuleNotFoundError as error:
         raise UnknownProtocol(f"the adapter for {protocol!r} needs {error.name}, which is not installed") from error
     if not isinstance(found, Adapter) or found.protocol != protocol:
-        raise ValueError(f"the entry point {protocol!r} ({points[0].value}) is not the adapter of that protocol")
+        raise ValueError(f"the entry point {protocol!r} ({point.value}) is not the adapter of that protocol")
     return found

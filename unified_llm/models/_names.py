@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..engine.registry import adapter, protocols
 from .catalog import find
-from .provider_table import table
+from .provider_table import packaged_rows
 
 __all__ = ["main", "text"]
 
@@ -28,7 +28,12 @@ __all__ = ["KindName", "ModelName", "ProtocolName", "ProviderName"]
 def text() -> str:
     """The text of `names.pyi`."""
     kinds = sorted({kind for each in protocols() for kind in adapter(each).kinds})
-    names = {"KindName": kinds, "ProtocolName": _protocols(), "ProviderName": sorted(table()), "ModelName": _models()}
+    names = {
+        "KindName": kinds,
+        "ProtocolName": _protocols(),
+        "ProviderName": sorted(packaged_rows()),
+        "ModelName": _models(),
+    }
     return _HEADER + "".join(_alias(name, values) for name, values in names.items())
 
 
@@ -44,7 +49,7 @@ def _models() -> list[str]:
     A model that many platforms serve is offered once: under the name of who comes first, usually of who makes it.
     Platforms whose URL has variables have names of their own for models, and many; those are left out.
     """
-    rows = {name: place for place, (name, row) in enumerate(table().items()) if not row.get("variables")}
+    rows = {name: place for place, (name, row) in enumerate(packaged_rows().items()) if not row.get("variables")}
     first: dict[str, str] = {}
     for model in find():
         if model.provider_id in rows and model.status is None and model.tool_call and "text" in model.modalities.output:

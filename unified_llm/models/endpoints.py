@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -215,11 +215,15 @@ def by_preference() -> list[str]:
     return list(dict.fromkeys([*(each for each in ranked if each in there), *there]))
 
 
+def _header(auth: str | Sequence[str]) -> tuple[str, ...]:
+    return tuple(data()["auth"][auth] if isinstance(auth, str) else auth)
+
+
 def _endpoint(said: Mapping[str, Any], row: Mapping[str, Any]) -> Endpoint:
     own = {key: value for key, value in said.items() if key not in ("auth", "only", "not", "omitted")}
     return Endpoint(
         **own,
-        auth=tuple(data()["auth"][said.get("auth") or row.get("auth", "bearer")]),
+        auth=_header(said.get("auth") or row.get("auth", "bearer")),
         variables={name: tuple(where) for name, where in row.get("variables", {}).items()},
         hosts=row.get("hosts", {}),
         only=tuple(said.get("only", ())),
