@@ -14,7 +14,9 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-__all__ = ["Chunks", "at_end_of", "current_loop", "has_ended", "run_later"]
+import httpx2
+
+__all__ = ["Chunks", "Undecoded", "at_end_of", "current_loop", "has_ended", "run_later"]
 
 Function = Callable[[], Awaitable[Any]]
 _BUFFERED = 10_000  # chunks that may be read already, behind what an iterator gave last
@@ -136,9 +138,12 @@ class Chunks:
     """The chunks of an answer. `aclose` unwinds the generators that they come through."""
 
     def __init__(self, response: Any) -> None:
-        self._chunks: AsyncIterator[bytes] = response.aiter_bytes()
+        self._begin(response.aiter_bytes(), "network_stream" in response.extensions)
+
+    def _begin(self, chunks: AsyncIterator[bytes], waits: bool) -> None:
+        self._chunks = chunks
         # What comes from no network waits for nothing that could be cancelled, and is not read to its end for that.
-        self._waits = "network_stream" in response.extensions
+        self._waits = waits
         self._begun = False
 
     def __aiter__(self) -> AsyncIterator[bytes]:
@@ -164,3 +169,17 @@ class Chunks:
         if close is not None:
             with suppress(Exception):
                 await _Unseen(close)
+
+
+class Undecoded(Chunks, httpx2.AsyncByteStream):
+    """The body of a response as it was sent, for what decodes it: an error there ends the generators below as well."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        self._stream = response.stream
+        self._begin(aiter(self._stream), "network_stream" in response.extensions)
+
+    async def aclose(self) -> None:
+        """End the iterator where it stands, and close the connection unless it may be used again."""
+        await super().aclose()
+        await self._stream.aclose()

@@ -25,7 +25,7 @@ from ..upstreams.credentials import Watched
 from ..upstreams.upstream import Upstream
 from .byte_streams import AsyncStream, Stream
 from .event_framing import AsyncEvents, decoder_of, events
-from .event_loops import Chunks
+from .event_loops import Chunks, Undecoded
 from .pool import TIMEOUT, AsyncPool, Pool, checked
 from .transport_errors import as_http_error
 
@@ -284,6 +284,8 @@ class AsyncWire(_Driver):
         if full:
             raise crowded(self._pool.limits)
         opened.append(response)
+        if "content-encoding" in response.headers and not response.is_stream_consumed:
+            response.stream = Undecoded(response)
         return dated(response)
 
     async def _read(self, opened: list[Any], deadline: Deadline | None, response: httpx2.Response) -> bytes:
