@@ -14,7 +14,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, IllTyped, lookup, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.told_parts import is_written, tell
+from unified_llm.engine.shared.text_fallbacks import is_text_only, part_as_text
 from unified_llm.foundation.generated_ids import is_made, made_id, seed_of
 from unified_llm.foundation.json_codec import dump_text, load_text
 from unified_llm.models import profile
@@ -223,8 +223,8 @@ def _write_response(c: Node, w: Writer) -> Node:
     others: list[Node] = []
     if type(output) is list:
         crosses = w.source != w.protocol
-        said = [part for part in output if part.get("type") in _TEXTS or (crosses and is_written(part))]
-        pieces = [w.piece(_text_of if part.get("type") in _TEXTS else tell, part) for part in said]
+        said = [part for part in output if part.get("type") in _TEXTS or (crosses and is_text_only(part))]
+        pieces = [w.piece(_text_of if part.get("type") in _TEXTS else part_as_text, part) for part in said]
         texts = [text for text in pieces if type(text) is str]
         taken = {id(part) for part in said}
         others = [part for part in output if id(part) not in taken]

@@ -16,7 +16,7 @@ from unified_llm.engine.pairs.mapping import ILL_TYPED, NATIVE, Fated, IllTyped,
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import is_input
-from unified_llm.engine.shared.told_parts import tell
+from unified_llm.engine.shared.text_fallbacks import part_as_text
 
 from . import transcription
 from .logprobs import are_tokens, write_logprobs
@@ -267,7 +267,7 @@ def _write_blob(c: Node, w: Writer, sound: bool) -> Node | None:
 @parts.write("search_result")
 def write_told(c: Node, w: Writer) -> Node | None:
     """What is text in itself."""
-    text = tell(c, w)
+    text = part_as_text(c, w)
     return _with_modifiers(c, {"text": text}, w) if text else None
 
 

@@ -17,7 +17,7 @@ from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.citation_spans import is_placeless
-from unified_llm.engine.shared.told_parts import tell
+from unified_llm.engine.shared.text_fallbacks import part_as_text
 
 from .tables import AUDIO, HANDLES
 
@@ -201,7 +201,7 @@ def _withheld(w: Writer) -> Fated:
 @model_parts.write("search_result")
 def write_told(c: Node, w: Writer) -> Node | None:
     """What is text in itself."""
-    text = tell(c, w)
+    text = part_as_text(c, w)
     return None if text is None else {"type": "text", "text": text}
 
 

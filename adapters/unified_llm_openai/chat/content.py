@@ -14,7 +14,7 @@ from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.citation_spans import add_bounds
-from unified_llm.engine.shared.told_parts import is_written, tell
+from unified_llm.engine.shared.text_fallbacks import is_text_only, part_as_text
 
 from ..cache import read_cache, write_cache
 from ..citations import name_page
@@ -218,7 +218,7 @@ def _write_document(c: Node, w: Writer) -> Node:
 @user_parts.write("search_result")
 def write_told(c: Node, w: Writer) -> Node | None:
     """What is text in itself."""
-    text = tell(c, w)
+    text = part_as_text(c, w)
     return None if text is None else write_cache(c, {"type": "text", "text": text}, w)
 
 
@@ -285,7 +285,7 @@ def takeable(content: Any, w: Writer) -> Any:
         return content
     out = []
     for part in content:
-        if is_written(part) or _WIRE_KINDS.get(part.get("type"), "text") in kinds:
+        if is_text_only(part) or _WIRE_KINDS.get(part.get("type"), "text") in kinds:
             out.append(part)
         else:
             w.drop(part, "the server takes no such parts")

@@ -15,8 +15,8 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.text_fallbacks import is_text_only
 from unified_llm.engine.shared.text_wrappers import FAILURE, as_failure, failure_of
-from unified_llm.engine.shared.told_parts import is_written
 from unified_llm.foundation.errors import InvalidBody
 
 from .content import takeable, takes_names, user_parts
@@ -355,7 +355,7 @@ def _without_media(parts: list[Node], item: Node, media: list[tuple[Node, list[N
     texts = []
     moved: list[Node] = []
     for part in parts:
-        if part.get("type") in _TEXTS or is_written(part):
+        if part.get("type") in _TEXTS or is_text_only(part):
             texts.append(part)
             continue
         written = w.nodes(user_parts, takeable([part], w) or [])

@@ -17,7 +17,7 @@ from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, WritePair
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.citation_spans import add_bounds
-from unified_llm.engine.shared.told_parts import tell
+from unified_llm.engine.shared.text_fallbacks import part_as_text
 from unified_llm.provenance.opaque import opaque_piece
 
 from ..cache import write_cache
@@ -226,7 +226,7 @@ def write_file(c: Node, w: Writer) -> Node:
 @_writes(user_parts, types="search_result")
 def write_told(c: Node, w: Writer) -> Node | None:
     """What is text in itself."""
-    text = tell(c, w)
+    text = part_as_text(c, w)
     return None if text is None else write_cache(c, {"type": "input_text", "text": text}, w)
 
 

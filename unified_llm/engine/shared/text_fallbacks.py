@@ -10,19 +10,19 @@ from typing import Any
 from ..pairs.mapping import Fated
 from ..pairs.writing import Writer
 
-__all__ = ["is_written", "tell"]
+__all__ = ["is_text_only", "part_as_text"]
 
 Node = dict[str, Any]
 
 _FILES = ("file_data", "file_url", "file_uri", "file_id")
 _DOCUMENTS = frozenset(("input_file", "output_file"))
-_HOW = "sent as text"
+_AS_TEXT = "sent as text"
 
 
-def is_written(part: Node) -> bool:
+def is_text_only(part: Node) -> bool:
     """Whether all there is of a part is text: a document without a file, or a result of a search.
 
-    >>> is_written({"type": "input_file", "text": "words"}), is_written({"type": "input_file", "file_id": "f"})
+    >>> is_text_only({"type": "input_file", "text": "words"}), is_text_only({"type": "input_file", "file_id": "f"})
     (True, False)
     """
     kind = part.get("type")
@@ -31,7 +31,7 @@ def is_written(part: Node) -> bool:
     return kind == "search_result" and bool(part.get("content"))
 
 
-def tell(c: Node, w: Writer) -> str | None:
+def part_as_text(c: Node, w: Writer) -> str | None:
     """The text of such a part, consumed from the copy `c`; None if it has none, or is a file.
 
     What a search found is preceded by its title and its source.
@@ -40,28 +40,28 @@ def tell(c: Node, w: Writer) -> str | None:
         return None
     if type(c.get("text")) is str:
         text: str = c["text"]
-        c["text"] = Fated("approximated", _HOW)
-        return _told(c, [text])
+        c["text"] = Fated("approximated", _AS_TEXT)
+        return _joined(c, [text])
     inner = c.get("content")
     if type(inner) is str:
-        c["content"] = Fated("approximated", _HOW)
-        return _told(c, [inner])
+        c["content"] = Fated("approximated", _AS_TEXT)
+        return _joined(c, [inner])
     if type(inner) is not list:
         return None
-    said = [part for part in inner if type(part) is dict and type(part.get("text")) is str]
-    if not said:
+    texts = [part for part in inner if type(part) is dict and type(part.get("text")) is str]
+    if not texts:
         return None
     del c["content"]
     for part in inner:
-        if not any(part is each for each in said):
+        if not any(part is each for each in texts):
             w.drop(part, "only the text of it is sent")
-    return _told(c, [w.said(part, _HOW) for part in said])
+    return _joined(c, [w.said(part, _AS_TEXT) for part in texts])
 
 
-def _told(c: Node, texts: list[str]) -> str:
+def _joined(c: Node, texts: list[str]) -> str:
     found = ("title", "source") if "source" in c else ()
     head = [c.pop(key) for key in found if type(c.get(key)) is str]
     if c.get("media_type") is not None:
-        c["media_type"] = Fated("approximated", _HOW)
-    c["type"] = Fated("approximated", _HOW)
+        c["media_type"] = Fated("approximated", _AS_TEXT)
+    c["type"] = Fated("approximated", _AS_TEXT)
     return "\n".join([*head, *texts])
