@@ -60,6 +60,18 @@ def test_an_explanation_without_a_category_stays_within_messages() -> None:
         assert WHY in str(list(ul.convert_stream(iter(events), source=MESSAGES, target=MESSAGES)))
 
 
+@pytest.mark.parametrize("category", ["cyber", None])
+def test_the_canonical_explanation_is_a_text_wherever_it_came_from(category: str | None) -> None:
+    details = {"type": "refusal", "category": category, "explanation": WHY}
+    claude = ul.read({**CLAUDE, "stop_details": details}, MESSAGES, "response")
+    found = [claude.finish, *(ul.read(body, source, "response").finish for source, body in CASES[1:])]
+    assert [each.detail for each in found if each is not None] == [WHY] * len(CASES)
+    node = claude.dump()
+    node["finish"]["detail"] = "Another."
+    answer = ul.write(type(claude).model_validate(node), MESSAGES, "response").value
+    assert answer["stop_details"] == {"type": "refusal", "category": category, "explanation": "Another."}
+
+
 def test_a_stop_sequence_explains_no_refusal() -> None:
     body = {**CLAUDE, "stop_reason": "stop_sequence", "stop_sequence": "END", "stop_details": None}
     value = ul.convert(body, source=MESSAGES, target=GENERATE, kind="response").value

@@ -773,7 +773,7 @@ class Finish(TypedDict, total=False):
     """Why the output ended."""
 
     reason: str | None
-    detail: Any
+    detail: str | None
     native: str | None
 
 

@@ -24,7 +24,6 @@ from unified_llm.engine.shared.answer_ends import (
     settle_call,
     write_failure,
 )
-from unified_llm.engine.shared.finish_details import explanation, is_explanation
 from unified_llm.foundation.generated_ids import made_id
 
 from .content import own_born
@@ -119,14 +118,22 @@ def _read_finish(w: Node, node: Node, r: Reader) -> None:
     if "stop_details" in w and details is None:
         del w["stop_details"]
         r.form(node, "stop_details", "null")
-    elif type(details) is dict and finish and "detail" not in finish and is_explanation(details):
-        finish["detail"] = take(w, "stop_details").pop("explanation")
-        r.place(node, ("finish", "detail"), ("stop_details", "explanation"))
-        r.form(node, "stop_details", "explanation")
     elif type(details) is dict and finish and "detail" not in finish:
-        finish["detail"] = w.pop("stop_details")
-        r.place(node, ("finish", "detail"), ("stop_details",))
-        r.form(node, "stop_details", "object")
+        if details.get("type") == "refusal" and type(details.get("explanation")) is str:
+            _read_explanation(take(w, "stop_details"), node, r)
+
+
+def _read_explanation(own: Node, node: Node, r: Reader) -> None:
+    """The text of an object that explains a refusal; its category stays, which no other protocol has.
+
+    https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
+    """
+    del own["type"]
+    node["finish"]["detail"] = own.pop("explanation")
+    r.place(node, ("finish", "detail"), ("stop_details", "explanation"))
+    r.form(node, "stop_details", "no category" if "category" not in own else "category" if own["category"] else "text")
+    if own.get("category", 0) is None:
+        del own["category"]
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
@@ -270,6 +277,9 @@ def _add_missing(head: Node, w: Writer) -> None:
 _CLIENT_CALLS = CALLS | {"shell_call"}
 
 
+_EXPLAINED = ("text", "category", "no category")
+
+
 def write_finish(c: Node, wire: Node, output: list[Node], w: Writer) -> None:
     own = own_born(w) or bool(w.form(c, "own"))
     finish = c.get("finish")
@@ -304,10 +314,10 @@ def write_finish(c: Node, wire: Node, output: list[Node], w: Writer) -> None:
     if detail is not None:
         if reason == "stop_sequence" and type(detail) is str:
             wire["stop_sequence"] = detail
-        elif type(detail) is dict and (own or detail.get("type") == "refusal"):
-            wire["stop_details"] = detail
-        elif type(detail) is str and (word == "refusal" if not own else w.form(c, "stop_details") == "explanation"):
-            wire["stop_details"] = explanation(detail)
+        elif type(detail) is str and (word == "refusal" if not own else w.form(c, "stop_details") in _EXPLAINED):
+            wire["stop_details"] = {"type": "refusal", "explanation": detail}
+            if w.form(c, "stop_details") not in ("category", "no category"):
+                wire["stop_details"]["category"] = None
         else:
             left["detail"] = detail
     if left:

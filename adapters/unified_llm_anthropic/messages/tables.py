@@ -151,7 +151,12 @@ FINISH = Bimap(
 
 # The versions of code that may call tools; the last is the one requested here.
 PROGRAMS = ("code_execution_20250825", "code_execution_20260521", "code_execution_20260120")
-FORMS = {"type": ("absent",), "role": ("user", "assistant", "system"), "signature": ("", "absent")}
+FORMS = {
+    "type": ("absent",),
+    "role": ("user", "assistant", "system"),
+    "signature": ("", "absent"),
+    "stop_details": ("null", "text", "category", "no category"),
+}
 """The words of markers of form (`Adapter.forms`)."""
 
 # Canonical hosted tool type -> the name its calls go by.

@@ -14,7 +14,6 @@ from unified_llm.engine.pairs.mapping import Fated, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import refuses
-from unified_llm.engine.shared.finish_details import take_explanation
 
 from .tables import BLOCKED, FINISH
 
@@ -118,8 +117,8 @@ def write_finish(c: Node, wire: Node, w: Writer) -> None:
         elif reason is not None:
             finish["reason"] = Fated("approximated", f"sent as {word!r}")
     wire["finishReason"] = word
-    if reason != "stop_sequence" and (told := take_explanation(finish)) is not None:
-        wire["finishMessage"] = told
+    if reason != "stop_sequence" and type(finish.get("detail")) is str:
+        wire["finishMessage"] = finish.pop("detail")
     _from_status(c)
 
 
@@ -148,6 +147,6 @@ def write_block(c: Node) -> Node:
     finish = take(c, "finish")
     finish.pop("reason", None)
     feedback: Node = {"blockReason": finish.pop("native", BLOCKED)}
-    if (told := take_explanation(finish)) is not None:
-        feedback["blockReasonMessage"] = told
+    if type(finish.get("detail")) is str:
+        feedback["blockReasonMessage"] = finish.pop("detail")
     return feedback

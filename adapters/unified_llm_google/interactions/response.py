@@ -17,7 +17,6 @@ from unified_llm.engine.pairs.mapping import Fated, lookup, take, take_all
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import refuses
-from unified_llm.engine.shared.finish_details import take_explanation
 
 from .errors import read_error, read_error_body, write_error_body, write_failure
 from .request import read_input, write_input
@@ -343,8 +342,8 @@ def _write_block(finish: Node, c: Node, w: Writer) -> list[Node]:
     else:
         code = _CODED[finish["reason"]]
     first = {"code": code}
-    if (told := take_explanation(finish)) is not None:
-        first["message"] = told
+    if type(finish.get("detail")) is str:
+        first["message"] = finish.pop("detail")
     return [first, *({} for _ in range(1, w.form(c, "errors") or 1))]
 
 
