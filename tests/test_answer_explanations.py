@@ -84,3 +84,33 @@ def test_a_plain_stop_does_not_represent_an_answer_under_way(status: str, target
     body = {"id": "i", "object": "interaction", "status": status, "model": "m", "steps": []}
     losses = ul.convert(body, source=INTERACTIONS, target=target, kind="response").losses
     assert [loss.fate for loss in losses if loss.path == "/status"] == ["lost"]
+
+
+CHAT, RESPONSES, CONVERSE = "openai-chat", "openai-responses", "amazon-converse"
+MESSAGE = {"role": "assistant", "content": "x"}
+BROKEN: dict[str, tuple[str, Node]] = {
+    "error": (CHAT, {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [
+        {"index": 0, "finish_reason": "error", "message": MESSAGE}]}),
+    "malformed": (CONVERSE, {
+        "output": {"message": {"role": "assistant", "content": [{"text": "x"}]}}, "stopReason": "malformed_model_output",
+        "usage": {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}, "metrics": {"latencyMs": 1}}),
+    "no errors": (INTERACTIONS, {"id": "i", "object": "interaction", "status": "failed", "model": "m", "steps": []}),
+    "explained": (GENERATE, STOPPED),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_failed_response_has_an_error_whole_and_streamed(case: str) -> None:
+    """Clients of OpenAI read `error.message` of a failed response."""
+    source, body = BROKEN[case]
+    done = ul.convert(body, source=source, target=RESPONSES, kind="response")
+    events = list(ul.write_stream(ul.decompose(ul.read(body, source, "response")), source))
+    streamed = list(ul.convert_stream(iter(events), source=source, target=RESPONSES))[-1]["data"]["response"]
+    for answer in (done.value, streamed):
+        assert answer["status"] == "failed"
+        assert answer["error"] == {
+            "code": "server_error", "message": WHY if case == "explained" else "the response failed",
+        }  # fmt: skip
+    added = {loss.path for loss in done.losses if loss.fate == "added" and loss.path.startswith("/error")}
+    assert added == {"/error/code" if case == "explained" else "/error"}
+    assert not [loss for loss in done.losses if loss.path.endswith("/finishMessage")]

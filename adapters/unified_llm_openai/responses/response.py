@@ -13,7 +13,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.answer_ends import is_input, refuses
+from unified_llm.engine.shared.answer_ends import FAILED, is_input, refuses
 
 from .complete import complete_items, complete_response
 from .errors import read_error_node, write_response_error
@@ -22,12 +22,12 @@ from .settings import read_settings, write_instructions, write_settings
 from .tables import INCOMPLETE, RESPONSE
 from .usage import read_usage, write_usage
 
-__all__ = ["is_born_here", "pop_implied", "read_response", "resource", "status_of", "write_response"]
+__all__ = ["give_error", "is_born_here", "pop_implied", "read_response", "resource", "status_of", "write_response"]
 
 Node = dict[str, Any]
 
 # What leaves an answer incomplete; the API has a word for some of it.
-_INCOMPLETE = frozenset(("length", "context_window", "safety", "recitation", "malformed_call", "pause", "other"))
+_INCOMPLETE = frozenset(("length", "context_window", "safety", "recitation", "pause", "other"))
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -115,6 +115,7 @@ def write_response(c: Node, w: Writer) -> Node:
         w.report(w.doc, ("status",), "approximated", f"sent as {status!r}")
         wire["status"] = status
     pop_implied(c, wire, output)
+    give_error(c, wire, w)
     for choice in c.pop("choices", None) or ():
         w.drop(choice, "the API gives one answer")
     complete_response(wire, w, w.doc)
@@ -209,6 +210,22 @@ def pop_implied(c: Node, wire: Node, output: list[Node]) -> None:
                 finish[key] = Fated("approximated", f"sent as status {wire['status']!r}")
 
 
+def give_error(c: Node, wire: Node, w: Writer) -> None:
+    """A response that failed has an error: what explains its end, where only that says that it failed.
+
+    https://platform.openai.com/docs/api-reference/responses/object#responses-object-error
+    """
+    if wire.get("status") != "failed" or wire.get("error"):
+        return
+    finish = c.get("finish")
+    text = finish.pop("detail") if finish and type(finish.get("detail")) is str else None
+    wire["error"] = {"code": "server_error", "message": FAILED if text is None else text}
+    if text is None:
+        w.added(wire, "error", "required of a failed response; no error in the source")
+    else:
+        w.added(wire["error"], "code", "required of an error; no code in the source")
+
+
 # Statuses of other protocols, by the one that means it here; open calls are no status.
 _STATUS = {
     "requires_action": "completed",
@@ -226,7 +243,7 @@ def status_of(node: Node) -> str:
     reason = (node.get("finish") or {}).get("reason")
     if reason == "refusal" and not refuses(node.get("output") or ()):
         return "incomplete"
-    if node.get("error") or reason == "error":
+    if node.get("error") or reason in ("error", "malformed_call"):
         return "failed"
     if reason == "cancelled":
         return "cancelled"

@@ -32,7 +32,7 @@ from .errors import response_error, whole, write_error_node
 from .events import EVENTS, FAMILY, HOT, LIFECYCLE, SIMPLE, STRICT_NAMES, TERMINAL
 from .folded import fold_result, is_open
 from .history import has_foreign, write_item
-from .response import pop_implied, resource, status_of
+from .response import give_error, pop_implied, resource, status_of
 from .stream_state import Place
 from .summaries import EVENTS_SUMMARIZED, summarized, wants_summary
 from .tables import CORE_EVENTS, SLUG
@@ -212,6 +212,9 @@ class ForeignWriter:
             if not any(response.get(key) for key in ("status", "finish", "error")):
                 w.added(wire, "status", "no finish reason in the source")
             pop_implied(c, wire, wire["output"])
+            if wire["status"] == "cancelled":
+                wire["status"] = "failed"
+            give_error(c, wire, w)
             for choice in c.pop("choices", None) or ():
                 w.drop(choice, "the API gives one answer")
             return wire
@@ -219,15 +222,11 @@ class ForeignWriter:
         response = event["response"]
         implied = status_of(response)
         wire = whole(pair, response, self.w)
-        if wire["status"] == "cancelled":
-            wire["status"] = status = "failed"
         for key, value in self.head.items():
             if wire.get(key) is None and key not in ("status", "usage"):
                 wire[key] = value
         wire["id"] = self.head["id"]
         complete_response(wire, self.w, response)
-        if status == "failed" and wire.get("error") is None:
-            wire["error"] = {"code": "server_error", "message": "the response failed"}
         self._alias(wire)
         self.state = "ended"
         # A status that only other protocols have ends no stream here: clients wait for a known end.
