@@ -159,6 +159,47 @@ def test_a_choice_that_becomes_the_list_of_tools_is_reported_as_a_choice(content
     assert places and all(place.startswith("/tool_choice") for place in places)
 
 
+GEMINI_TOOLS = [{"functionDeclarations": [{"name": "f", "parametersJsonSchema": PARAMETERS}]}, {"googleSearch": {}}]
+ANY = {
+    "contents": [{"role": "user", "parts": [{"text": "q"}]}],
+    "tools": GEMINI_TOOLS,
+    "toolConfig": {"functionCallingConfig": {"mode": "ANY"}},
+}
+SEARCHES: dict[str, tuple[Node, str]] = {
+    GENERATE: (ANY, "/toolConfig/functionCallingConfig/mode"),
+    INTERACTIONS: (
+        interaction(
+            tools=[{"type": "function", "name": "f", "parameters": PARAMETERS}, {"type": "google_search"}],
+            generation_config={"tool_choice": "any"},
+        ),
+        "/generation_config/tool_choice",
+    ),
+}
+
+
+@pytest.mark.parametrize("target", [RESPONSES, MESSAGES])
+@pytest.mark.parametrize("source", SEARCHES)
+def test_a_call_of_a_function_that_is_required_may_be_a_search_elsewhere(source: str, target: str) -> None:
+    body, path = SEARCHES[source]
+    done = ul.convert(body, source=source, target=target)
+    assert [loss.detail for loss in done.losses if loss.path == path] == ["a call of a hosted tool meets it too"]
+    alone = {**body, "tools": body["tools"][:1]}
+    assert path not in told(ul.convert(alone, source=source, target=target))
+    # Chat's choice, and that of the sister protocol, is about functions too.
+    for same in (CHAT, *({*SEARCHES} - {source})):
+        assert path not in told(ul.convert(body, source=source, target=same))
+
+
+@pytest.mark.parametrize("target", SEARCHES)
+def test_a_tool_call_that_is_required_is_one_of_a_function_at_google(target: str) -> None:
+    tools = [{"type": "function", "name": "f", "parameters": PARAMETERS}, {"type": "web_search"}]
+    body = {"model": "m", "input": "q", "tools": tools, "tool_choice": "required"}
+    done = ul.convert(body, source=RESPONSES, target=target)
+    assert [loss.detail for loss in done.losses if loss.path == "/tool_choice"] == ["only a call of a function meets it"]
+    alone = {**body, "tools": tools[:1]}
+    assert "/tool_choice" not in told(ul.convert(alone, source=RESPONSES, target=target))
+
+
 # ---- Anthropic's models at Bedrock -----------------------------------------------------------------------------------
 
 

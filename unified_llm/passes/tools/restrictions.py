@@ -178,8 +178,10 @@ class _Restricting:
             return
         if self.chosen is not None:
             choice = self._settle_others(choice, self.chosen)
-        elif self.widens is not None and choice == "none" and any(x.get("type") not in self.widens for x in self.tools):
-            self.writer.report(self.request, ("tool_choice",), "approximated", "holds for hosted tools too")
+        elif self.widens is not None and choice in ("none", "required"):
+            if any(tool.get("type") not in self.widens for tool in self.tools):
+                detail = "holds for hosted tools too" if choice == "none" else "a call of a hosted tool meets it too"
+                self.writer.report(self.request, ("tool_choice",), "approximated", detail)
         if not self.tools:
             fate = "approximated" if choice == "none" else "lost"
             self.writer.report(self.request, ("tool_choice",), fate, "refused where no tools are declared")
@@ -191,6 +193,8 @@ class _Restricting:
         """Withhold what the choice leaves out and would not keep from being called; the choice among the others."""
         listed = choice.get("tools") if type(choice) is dict and choice.get("type") == "allowed_tools" else None
         named = listed if listed is not None else [choice] if type(choice) is dict else []
+        if choice == "required" and any(tool.get("type") not in chosen for tool in self.tools):
+            self.writer.report(self.request, ("tool_choice",), "approximated", "only a call of a function meets it")
         if (type(choice) is not dict and choice != "none") or type(named) is not list:
             return choice
         if any(type(entry) is not dict for entry in named):
