@@ -5,6 +5,7 @@ Each test is about a field whose neighbor at the target has the same name, or no
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -114,6 +115,23 @@ def test_a_schema_that_strict_does_not_accept_is_sent_as_it_is_and_reported(sour
     assert "strict" not in format_of(done.value, target)
     assert format_of(done.value, target)["schema"] == schema
     assert ("output.structured", "approximated") in told(done).values()
+
+
+def test_a_schema_is_closed_for_converse() -> None:
+    """Bedrock refuses open objects in output and in strict tools, and ignores them in other tools."""
+    inner = {"type": "object", "properties": {"b": {"type": "integer", "minimum": 1}}}
+    schema = {"type": "object", "properties": {"a": inner}, "required": ["a"]}
+    tools = [{"type": "function", "name": name, "parameters": schema, "strict": name == "f"} for name in "fg"]
+    format_ = {"type": "json_schema", "name": "n", "schema": schema}
+    body = {"model": "m", "input": "q", "tools": tools, "text": {"format": format_}}
+    done = ul.convert(body, source=RESPONSES, target=CONVERSE)
+    sent = json.loads(done.value["outputConfig"]["textFormat"]["structure"]["jsonSchema"]["schema"])
+    f, g = (tool["toolSpec"]["inputSchema"]["json"] for tool in done.value["toolConfig"]["tools"])
+    for closed in (sent, f):
+        assert closed["additionalProperties"] is closed["properties"]["a"]["additionalProperties"] is False
+        assert "minimum" not in closed["properties"]["a"]["properties"]["b"]
+    assert g == schema
+    assert told(done)["/text/format/schema/properties/a"] == ("output.structured", "approximated")
 
 
 @pytest.mark.parametrize("strict", [None, False, True])

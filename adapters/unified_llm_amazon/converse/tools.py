@@ -25,7 +25,21 @@ tools = Mapping(f"{PROTOCOL} tools", tag="")
 
 # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html
 _NAMES = NameRule("A-Za-z0-9_-", "A-Za-z0-9_-", 64)
-SCHEMAS = {"tools": SchemaProfile(root_object=True, names=_NAMES), "output": SchemaProfile(root_object=True)}
+# What output and strict tools accept; objects that are open are refused.
+# https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html
+_CLOSED = SchemaProfile(
+    keywords=frozenset(
+        "type anyOf allOf enum const $ref $defs title description properties required items additionalProperties "
+        "format minItems".split()
+    ),
+    formats=frozenset("date-time time date duration email hostname uri ipv4 ipv6 uuid".split()),
+    recursion="unrolled",
+    boolean_schemas=False,
+    root_object=True,
+    empty_objects="text",
+    closed_objects=True,
+)
+SCHEMAS = {"tools": SchemaProfile(root_object=True, names=_NAMES), "tools.strict": _CLOSED, "output": _CLOSED}
 _NO_PARAMETERS: Node = {"type": "object", "properties": {}}
 _CALLS = frozenset(("function_call", "custom_tool_call"))
 
