@@ -231,6 +231,21 @@ def test_a_client_is_asked_to_run_the_commands_of_its_own_shell() -> None:
     assert (value["content"][0]["type"], value["stop_reason"]) == ("tool_use", "tool_use")
 
 
+@pytest.mark.parametrize("streamed", [False, True])
+def test_the_id_that_pairs_a_result_with_the_call_it_stands_in_is_reported(streamed: bool) -> None:
+    body = of_claude(SEARCH, results([HIT]))
+    if streamed:
+        events = list(ul.write_stream(ul.decompose(ul.read(body, MESSAGES, "response")), MESSAGES))
+        stream = ul.convert_stream(iter(events), source=MESSAGES, target=RESPONSES)
+        list(stream)
+        losses, end = stream.losses, "/content_block"
+    else:
+        losses, end = convert(body, MESSAGES, RESPONSES).losses, "/content/1"
+    told = [loss for loss in losses if loss.detail == "stands inside the call"]
+    assert [(loss.capability, loss.fate) for loss in told] == [("tools.call_id", "approximated")]
+    assert told[0].path.endswith(f"{end}/tool_use_id")
+
+
 def test_an_answered_call_that_failed_is_not_completed() -> None:
     call = {"type": "function_call", "id": "c", "name": "f", "arguments": {}}
     body = of_google(call, {"type": "function_result", "call_id": "c", "is_error": True, "result": "no pier"})

@@ -213,7 +213,9 @@ def test_a_tool_call_that_is_required_is_one_of_a_function_at_google(target: str
     tools = [{"type": "function", "name": "f", "parameters": PARAMETERS}, {"type": "web_search"}]
     body = {"model": "m", "input": "q", "tools": tools, "tool_choice": "required"}
     done = ul.convert(body, source=RESPONSES, target=target)
-    assert [loss.detail for loss in done.losses if loss.path == "/tool_choice"] == ["only a call of a function meets it"]
+    assert [loss.detail for loss in done.losses if loss.path == "/tool_choice"] == [
+        "only a call of a function meets it"
+    ]
     alone = {**body, "tools": tools[:1]}
     assert "/tool_choice" not in told(ul.convert(alone, source=RESPONSES, target=target))
 

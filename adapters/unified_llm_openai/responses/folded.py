@@ -96,7 +96,7 @@ def fold_result(result: Node, calls: dict[Any, Node], w: Writer) -> Node | None:
         return None
 
     def pair(c: Node, w: Writer) -> Node:
-        del c["call_id"]
+        c["call_id"] = Fated("approximated", "stands inside the call")
         _FOLDS[str(key[0])][2](c, call, w)
         return call
 

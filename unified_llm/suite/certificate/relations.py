@@ -127,6 +127,14 @@ def _in_json(at: Path, x: Any, text: Any) -> bool:
     return False
 
 
+def _described(at: Path, x: str, y: Any) -> bool:
+    """The description of a schema, with the keywords that the target lacks; the schema may be JSON text."""
+    lines = f"{x}\n"
+    if type(y) is str and y.startswith(lines):
+        return True
+    return any(type(value) is str and value.startswith(lines) and keys[-1:] == at[-1:] for keys, value in _parsed(y))
+
+
 @cache
 def _parsed_text(text: str) -> tuple[tuple[Path, Any], ...]:
     try:
@@ -183,8 +191,8 @@ def relation_of(
         return "offset"
     if type(x) is int and type(y) is int and abs(x - y) in shifts and "index" in str(at[-1]).lower():
         return "offset"
-    if type(x) is str and type(y) is str and y.startswith(f"{x}\n") and not set(table()["schemas"]).isdisjoint(place):
-        return "schema"  # keywords that the target lacks are in the description
+    if type(x) is str and not set(table()["schemas"]).isdisjoint(place) and _described(at, x, y):
+        return "schema"
     if y == "null" and type(x) is str and not set(table()["schemas"]).isdisjoint(place):
         return "schema"  # what may be null has two types
     if _joined(xs, y) and (type(x) is not str or x in str(y) or _standard(x) in str(y)):
