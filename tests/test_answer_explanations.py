@@ -92,7 +92,8 @@ BROKEN: dict[str, tuple[str, Node]] = {
     "error": (CHAT, {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [
         {"index": 0, "finish_reason": "error", "message": MESSAGE}]}),
     "malformed": (CONVERSE, {
-        "output": {"message": {"role": "assistant", "content": [{"text": "x"}]}}, "stopReason": "malformed_model_output",
+        "output": {"message": {"role": "assistant", "content": [{"text": "x"}]}},
+        "stopReason": "malformed_model_output",
         "usage": {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}, "metrics": {"latencyMs": 1}}),
     "no errors": (INTERACTIONS, {"id": "i", "object": "interaction", "status": "failed", "model": "m", "steps": []}),
     "explained": (GENERATE, STOPPED),

@@ -220,6 +220,34 @@ def test_a_tool_call_that_is_required_is_one_of_a_function_at_google(target: str
     assert "/tool_choice" not in told(ul.convert(alone, source=RESPONSES, target=target))
 
 
+# ---- voices ----------------------------------------------------------------------------------------------------------
+
+
+def spoken(source: str, voice: str) -> Node:
+    if source == CHAT:
+        said = {"modalities": ["text", "audio"], "audio": {"voice": voice, "format": "wav"}}
+        return {"model": "m", "messages": [{"role": "user", "content": "q"}], **said}
+    if source == GENERATE:
+        speech = {"voiceConfig": {"prebuiltVoiceConfig": {"voiceName": voice}}}
+        settings = {"responseModalities": ["AUDIO"], "speechConfig": speech}
+        return {"contents": [{"role": "user", "parts": [{"text": "q"}]}], "generationConfig": settings}
+    return interaction(response_format={"type": "audio"}, generation_config={"speech_config": [{"voice": voice}]})
+
+
+@pytest.mark.parametrize("target", [CHAT, GENERATE, INTERACTIONS])
+@pytest.mark.parametrize("source", [CHAT, GENERATE, INTERACTIONS])
+def test_the_name_of_a_voice_is_sent_to_no_other_provider(source: str, target: str) -> None:
+    done = ul.convert(spoken(source, "Foreign"), source=source, target=target)
+    lost = [loss.path for loss in done.losses if loss.detail == "foreign"]
+    if (source == CHAT) is (target == CHAT):
+        assert "Foreign" in str(done.value) and not lost
+    else:
+        assert "Foreign" not in str(done.value)
+        assert len(lost) == 1 and lost[0].rpartition("/")[2] in ("voice", "voiceName")
+        # Chat requires a voice.
+        assert target != CHAT or done.value["audio"]["voice"] == "alloy"
+
+
 # ---- Anthropic's models at Bedrock -----------------------------------------------------------------------------------
 
 

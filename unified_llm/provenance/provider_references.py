@@ -1,7 +1,7 @@
 """Handles: names of things that one provider keeps, which mean nothing, or something else, to another.
 
-The id of a file, a container, a stored response or a custom voice belongs to its maker, as a signature does: no
-other provider is ever sent it. The table is the whole list; the engine withholds what stands in it, whatever an adapter
+The id of a file, a container, a stored response or a voice belongs to its maker, as a signature does: no
+other provider is ever sent it. (That goes for the names of its prebuilt voices too, which others refuse.) The table is the whole list; the engine withholds what stands in it, whatever an adapter
 would do, and reports it with the detail `foreign`. Protocols of one family (`Adapter.family`) share one store, so that
 a file uploaded for one of them is known to the other. A handle in an answer travels home with its answer
 (`answer_envelope.py`).
@@ -113,7 +113,7 @@ def withhold(
                     writer.report(node, (key,), "lost", "foreign")
                     del node[key]
         audio = node.get("audio")
-        if type(audio) is dict and type(audio.get("voice")) is dict:
+        if type(audio) is dict and audio.get("voice") is not None:
             writer.report(node, ("audio", "voice"), "lost", "foreign")
             node["audio"] = {key: value for key, value in audio.items() if key != "voice"}
         tools = node.get("tools")

@@ -22,7 +22,8 @@ class Finish(Model):
     """Why the output ended.
 
     `reason` is stop, stop_sequence, length, context_window, tool_calls, refusal, safety, recitation, malformed_call,
-    pause, cancelled, error or other; `detail` is a text that is more specific (the stop sequence, the explanation), `native` the wire's word.
+    pause, cancelled, error or other; `detail` is a text that is more specific (the stop sequence, the explanation),
+    `native` the wire's word.
     https://platform.openai.com/docs/api-reference/chat/object https://docs.claude.com/en/api/handling-stop-reasons
     """
 
