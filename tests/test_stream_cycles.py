@@ -38,7 +38,7 @@ def cyclic(events: list[Any], source: str, target: str) -> int:
 @pytest.mark.parametrize("source", PROTOCOLS)
 def test_what_converts_a_stream_is_in_no_cycle(source: str) -> None:
     gc.disable()
-    gc.freeze()
+    gc.freeze()  # for good: thawed, all that tests import and made so far would be looked at in each later collection
     try:
         left = {
             (record["id"], target): count
@@ -47,6 +47,5 @@ def test_what_converts_a_stream_is_in_no_cycle(source: str) -> None:
             if (count := cyclic(record["events"], source, target))
         }
     finally:
-        gc.unfreeze()
         gc.enable()
     assert not left

@@ -19,14 +19,27 @@ def load(module: str, package: str | None = None) -> Any:
     """
     if not gc.isenabled():
         return import_module(module, package)
+    loaded = len(sys.modules)
     gc.disable()
     try:
         return import_module(module, package)
     finally:
-        if not gc.get_freeze_count():  # what the program has frozen itself stays so
-            gc.freeze()
-            gc.unfreeze()
+        if len(sys.modules) != loaded:
+            _age()
         gc.enable()
+
+
+# Whether the program froze objects itself. Counting them takes time in proportion to them, so it is done once.
+_is_frozen = False
+
+
+def _age() -> None:
+    """Move all objects to the oldest generation, unless the program has frozen some, which would be thawed."""
+    global _is_frozen
+    _is_frozen = _is_frozen or gc.get_freeze_count() > 0
+    if not _is_frozen:
+        gc.freeze()
+        gc.unfreeze()
 
 
 def on_first_use(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
