@@ -31,7 +31,11 @@ Progress = Callable[[str], None]
 
 @contextmanager
 def quiet_process() -> Any:
-    """Freeze what is imported, silence warnings, and give everything back at the end."""
+    """Freeze what is imported, silence warnings, and give everything back at the end.
+
+    What the program had frozen before stays frozen: nothing can be thawed alone.
+    """
+    thaw = (lambda: None) if gc.get_freeze_count() else gc.unfreeze
     gc.collect()
     gc.freeze()
     with warnings.catch_warnings():
@@ -39,7 +43,7 @@ def quiet_process() -> Any:
         try:
             yield
         finally:
-            gc.unfreeze()
+            thaw()
 
 
 def fastest(work: Workload, contenders: Iterable[Contender], rounds: int, slice_s: float) -> dict[str, float | str]:

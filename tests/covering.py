@@ -3,7 +3,8 @@
 A law over surfaces, providers and failures holds for their product, and what breaks it is nearly always one value, or
 two that meet. So every two values of any two axes meet in some combination (pairwise testing); the whole product runs
 where recorded traffic is at hand, as it is in CI. It is for axes of which three values have nothing in common. Where
-each document is one value of an axis, every pair of protocols takes a part of the documents (`in_turn`).
+each document is one value of an axis, every pair of protocols takes a part of the documents (`in_turn`). Of cases that
+are alike but for one axis, two are tried, which differ from one to the next (`taking_turns`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from hypothesis import settings
 
 from corpus import corpus_folder
 
-__all__ = ["covering", "covering_pairs", "examples", "in_turn"]
+__all__ = ["covering", "covering_pairs", "examples", "in_turn", "taking_turns"]
 
 Combination = tuple[Any, ...]
 Where = Callable[..., bool]
@@ -44,6 +45,17 @@ def in_turn(documents: Iterable[Any], *case: str) -> list[Any]:
     """
     found = list(documents)
     return found if corpus_folder() or len(found) < 40 else found[zlib.crc32(" ".join(case).encode()) % 3 :: 3]
+
+
+def taking_turns(values: Iterable[Any], turn: int) -> list[Any]:
+    """The values to try at a turn, such as the sources of a shape: all of them in CI, two elsewhere.
+
+    They go round, so that in as many turns as there are values each of them is taken twice.
+    """
+    found = list(values)
+    if corpus_folder() or len(found) < 3:
+        return found
+    return [found[(turn + step) % len(found)] for step in (0, len(found) // 2)]
 
 
 def covering_pairs(*axes: Iterable[Any], where: Where = lambda *values: True) -> list[Combination]:

@@ -80,7 +80,26 @@ def test_the_client_is_within_its_budget_and_below_the_others(ours: float, other
     assert (found["budget"], found["met"]) == (1.5, met)
 
 
-def test_rows_are_chosen_by_name_and_go_to_their_place_in_the_page(tmp_path: Path, capsys: Any) -> None:
+class Given:
+    """A process that starts nothing; of its first texts one waited."""
+
+    absent, versions = "", {"python": "3"}
+
+    def __init__(self, contender: calls.Contender, python: str, spec_file: Path) -> None:
+        assert Path(spec_file).is_file()
+
+    def ask(self, job: str, times: int) -> dict[str, Any]:
+        return {"seconds": [1e-5] * times, "early": times - 1}
+
+    def close(self) -> None:
+        pass
+
+
+def test_rows_are_chosen_by_name_and_go_to_their_place_in_the_page(
+    tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The processes are those of the first test.
+    monkeypatch.setattr(calls, "Process", Given)
     page = tmp_path / "page.md"
     (begin, end), (other, last) = ([mark.format(name) for mark in run.MARKS] for name in ("calls", "results"))
     page.write_text(f"{other}\nstays\n{last}\n{begin}\nold\n{end}\nafter\n")

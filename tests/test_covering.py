@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from covering import covering, covering_pairs, in_turn
+from covering import covering, covering_pairs, in_turn, taking_turns
 
 AXES = ["abcde", [*range(21)], ["x", "y", "z", "x"], (False, True)]
 
@@ -47,3 +47,13 @@ def test_documents_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert in_turn(range(20), "a") == [*range(20)]
     monkeypatch.setenv("UNIFIED_LLM_CORPUS", "/")
     assert in_turn(range(90), "a") == [*range(90)]
+
+
+def test_values_take_turns_where_there_is_no_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("UNIFIED_LLM_CORPUS", raising=False)
+    taken = [taking_turns("abcde", turn) for turn in range(5)]
+    assert all(len(set(found)) == 2 for found in taken)
+    assert sorted("".join(itertools.chain(*taken))) == sorted("abcde" * 2)
+    assert taking_turns("ab", 7) == ["a", "b"]
+    monkeypatch.setenv("UNIFIED_LLM_CORPUS", "/")
+    assert taking_turns("abcde", 3) == [*"abcde"]

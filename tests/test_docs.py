@@ -92,17 +92,26 @@ def test_the_pages_people_start_with_have_examples(page: str) -> None:
     assert any(">>>" in body for body in fences(ROOT / page, "python"))
 
 
-@pytest.mark.parametrize("name", [*modules()])
+def has_examples(name: str) -> bool:
+    """Whether there is a prompt in the text of a module, which is not imported for that."""
+    found = importlib.util.find_spec(name)
+    assert found is not None and found.origin is not None
+    return ">>> " in Path(found.origin).read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", [*filter(has_examples, modules())])
 def test_the_examples_of_a_module(name: str) -> None:
-    assert doctest.testmod(importlib.import_module(name)).failed == 0
+    done = doctest.testmod(importlib.import_module(name))
+    assert done.attempted and not done.failed
+
+
+def test_every_module_is_imported() -> None:
+    """Also those that no other test needs."""
+    assert [name for name in modules() if importlib.import_module(name).__name__ != name] == []
 
 
 def test_modules_have_examples_at_all() -> None:
-    finder = doctest.DocTestFinder(exclude_empty=True)
-    found = [
-        example for name in modules() for example in finder.find(importlib.import_module(name)) if example.examples
-    ]
-    assert len(found) > 10
+    assert len([name for name in modules() if has_examples(name)]) > 100
 
 
 # ---- commands -------------------------------------------------------------------------------------------------------

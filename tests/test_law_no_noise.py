@@ -11,6 +11,7 @@ import pytest
 
 import unified_llm as ul
 from corpus import pairs, records, show
+from covering import in_turn
 from unified_llm import suite
 from unified_llm.suite.mutate import altered
 from unified_llm.suite.outcome import document, noticed, outcome
@@ -21,7 +22,7 @@ TABLE: dict[str, Any] = tomllib.loads((Path(ul.__file__).parent / "losses" / "de
 
 @pytest.mark.parametrize(("source", "target", "kind"), pairs("request", "response", "stream"))
 def test_no_default_is_called_lost(source: str, target: str, kind: str) -> None:
-    failures = suite.no_noise(records(source, kind), target)
+    failures = suite.no_noise(in_turn(records(source, kind), source, target), target)
     assert not failures, show(failures, "no noise", len(failures))
 
 

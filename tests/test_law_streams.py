@@ -13,6 +13,7 @@ import pytest
 
 import unified_llm as ul
 from corpus import by_id, cases, fixtures, pairs, recorded, records, show
+from covering import in_turn
 from sdk_streams import forgets_order, judged_chat
 from unified_llm import suite
 from unified_llm.engine.registry import adapter
@@ -245,7 +246,11 @@ def test_a_stream_amounts_to_its_twin(protocol: str) -> None:
 @pytest.mark.parametrize(("source", "target", "_kind"), [(p, p, "") for p in STREAMS] + pairs("stream"))
 def test_decompose_write_read_collect(source: str, target: str, _kind: str) -> None:
     # A stream of chunks has no form for an answer without choices.
-    found = [record for record in records(source, "response") if record["body"].get("choices") != []]
+    found = [
+        record
+        for record in in_turn(records(source, "response"), source, target)
+        if record["body"].get("choices") != []
+    ]
     if target in ANSWERS_HOLD_NO_RESULTS:
         found = [record for record in found if not has_answered_calls(record)]
     failures = suite.decomposing(
@@ -268,7 +273,7 @@ def test_chunking(source: str, target: str, _kind: str) -> None:
 
 @pytest.mark.parametrize(("source", "target", "_kind"), [(p, p, "") for p in STREAMS] + pairs("stream"))
 def test_the_short_way_is_the_long_way(source: str, target: str, _kind: str) -> None:
-    found = list(records(source, "stream"))
+    found = in_turn(records(source, "stream"), source, target)
     failures = suite.repeating(found, target)
     assert found
     assert not failures, show(failures, "repeating", len(found))

@@ -23,6 +23,7 @@ import unified_llm as ul
 from benchmarks.growth import Series, series
 from benchmarks.growth_answers import deltas
 from benchmarks.growth_nodes import PROTOCOLS
+from covering import taking_turns
 from unified_llm.losses import capability_names as naming
 from unified_llm.passes import tool_schemas as fitting
 from unified_llm.streams.framings.sse import Passing
@@ -71,7 +72,7 @@ def steps(each: Series) -> tuple[int, int]:
 
 
 def chosen() -> dict[str, list[Series]]:
-    """Of each shape one pair for each source: the pairs take turns over the shapes."""
+    """Of each shape one pair for each source that is tried: pairs and sources take turns over the shapes."""
     shapes: dict[str, list[Series]] = {}
     for each in series():
         if not each.name.startswith(("bytes: ", "string: ")):
@@ -80,7 +81,8 @@ def chosen() -> dict[str, list[Series]]:
     for turn, (shape, found) in enumerate(shapes.items()):
         count = len(PROTOCOLS)
         pairs = len(found) == count * count
-        out[shape] = [found[k * count + (k + turn) % count] for k in range(count)] if pairs else found[:count]
+        found = [found[k * count + (k + turn) % count] for k in range(count)] if pairs else found[:count]
+        out[shape] = taking_turns(found, turn)
     return out
 
 
