@@ -239,6 +239,27 @@ def test_piped_tables_are_columns_and_no_line_is_broken(monkeypatch: pytest.Monk
 
 
 def test_tables_fit_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unified_llm.foundation.terminal.columns", lambda stream=None: 60)
-    out = run("models", "--provider", "openai", "--limit", "3")[1].decode()
-    assert "│" in out and all(len(line) <= 60 for line in out.split("\n"))
+    monkeypatch.setattr("unified_llm.foundation.terminal.columns", lambda stream=None: 160)
+    out = run("models", "gpt-5.5", "--provider", "openai", "--limit", "3")[1].decode()
+    assert "│" in out and all(len(line) <= 160 for line in out.split("\n"))
+
+
+@pytest.mark.parametrize("width", [80, 40])
+def test_no_word_is_broken_where_the_terminal_is_too_narrow_for_a_table(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unified_llm.foundation.terminal.columns", lambda stream=None: width)
+    out = run("models", "gpt-5.5", "--provider", "openai", "--limit", "3")[1].decode()
+    assert all(len(line) <= width for line in out.split("\n")) and "│" not in out
+    assert out.startswith("openai/gpt-5.5\n  context: 1.05M; max output: 128k;")
+    assert "openai-responses" in out.split()
+    told = run("matrix", "reasoning.*")[1].decode()
+    assert all(len(line) <= width for line in told.split("\n"))
+    assert "reasoning.visibility" in told.split() and "google-generate-content:" in told.split()
+
+
+def test_facts_of_a_model_fit_the_terminal_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unified_llm.foundation.terminal.columns", lambda stream=None: 40)
+    out = run("models", "openai/gpt-5.5")[1].decode().split("\nopenai/gpt-5.5: ")[0]  # the choice of protocol is prose
+    assert all(len(line) <= 40 for line in out.split("\n"))
+    assert out.startswith("GPT-5.5 (openai/gpt-5.5)\ndates\n  released ") and "$ per M tokens\n  in: 5; out: 30;" in out

@@ -15,6 +15,8 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 from .errors import APIError, CapabilityLost
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.table import Table
 
 __all__ = ["columns", "draw", "error_line", "fail", "failure", "plain_row", "printable", "read_input"]
@@ -53,17 +55,43 @@ def columns(stream: IO[str] | None = None) -> int:
 
 
 def draw(table: Table) -> None:
-    """Print a table of rich on standard output: as wide as the terminal, and elsewhere with no line broken."""
+    """Print a table of rich on standard output: as wide as the terminal, and elsewhere with no line broken.
+
+    Where the terminal is too narrow for whole words, each row is a paragraph.
+    """
     from rich.console import Console
+    from rich.measure import Measurement
 
     width = columns()
     if not width:
         table.box = None  # other programs read columns, not frames
     out = Console(width=width or _UNBROKEN, no_color=None if width else True)
-    out.print(table)
+    if width and Measurement.get(out, out.options.update(max_width=_UNBROKEN), table).minimum > width:
+        print("\n".join(_paragraphs(table, width)))
+    else:
+        out.print(table)
 
 
 _UNBROKEN = 100_000
+
+
+def _paragraphs(table: Table, width: int) -> Iterator[str]:
+    """The rows of a table as lines: the first cell, and indented the others with the names of their columns."""
+    import textwrap
+    from functools import partial
+
+    wrapped = partial(textwrap.wrap, width=width, break_on_hyphens=False)
+    names = [str(each.header) if table.show_header else "" for each in table.columns]
+    if table.title is not None:
+        yield from wrapped(str(table.title))
+    for row in zip(*(each.cells for each in table.columns), strict=True):
+        head, *cells = (", ".join(str(cell).split("\n")) for cell in row)
+        told = "; ".join(
+            f"{name}: {cell}" if name else cell for name, cell in zip(names[1:], cells, strict=True) if cell
+        )
+        if head:
+            yield from wrapped(head)
+        yield from wrapped(told, initial_indent="  ", subsequent_indent="  ")
 
 
 def error_line(reason: str) -> str:
