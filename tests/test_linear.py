@@ -14,7 +14,6 @@ import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -23,6 +22,7 @@ import unified_llm as ul
 from benchmarks.growth import Series, series
 from benchmarks.growth_answers import deltas
 from benchmarks.growth_nodes import PROTOCOLS
+from counting import lines
 from covering import taking_turns
 from unified_llm.losses import capability_names as naming
 from unified_llm.passes import tool_schemas as fitting
@@ -35,24 +35,6 @@ Node = dict[str, Any]
 SIZE = 12  # of what takes turns by two, three, four or six there are whole rounds at each size: steps cost the same
 RATIO = 2.005  # of the second step to the first: 2 where work is linear, 4 where it is quadratic
 SLACK = 300  # lines that may come in steps, whatever the size
-
-
-def lines(run: Callable[[], object]) -> int:
-    """How many lines and calls of Python `run` executes."""
-    count = 0
-
-    def trace(frame: FrameType, event: str, arg: Any) -> Any:
-        nonlocal count
-        count += 1
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        run()
-    finally:
-        sys.settrace(before)
-    return count
 
 
 def counted(each: Series, given: Any) -> int:
