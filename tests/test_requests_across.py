@@ -285,6 +285,40 @@ CHUNKS = {"type": "document", "source": {"type": "content", "content": [{"type":
 WRITTEN = ["T\nhttps://s\none\ntwo", "words", "chunk"]
 
 
+def summarized(**fields: Any) -> Node:
+    blocks = [{"type": "compaction", "content": "Boats so far.", **fields}, {"type": "text", "text": "Next."}]
+    turns = [{"role": "assistant", "content": blocks}, {"role": "user", "content": "more"}]
+    return messages(messages=[{"role": "user", "content": "q"}, *turns])
+
+
+@pytest.mark.parametrize("target", [CHAT, RESPONSES, GENERATE, INTERACTIONS, CONVERSE])
+def test_a_summary_of_earlier_history_is_a_text_of_the_model_elsewhere(target: str) -> None:
+    done = ul.convert(summarized(), source=MESSAGES, target=target)
+    sent = str(done.value)
+    assert sent.index("'q'") < sent.index("Boats so far.") < sent.index("Next.") < sent.index("'more'")
+    assert told(done)["/messages/1/content/0/type"] == ("context.compaction", "approximated")
+    assert not [loss for loss in done.losses if loss.path.startswith("/messages/1") and loss.fate == "lost"]
+
+
+def test_a_compaction_that_cannot_be_read_is_sent_to_its_provider_alone() -> None:
+    for fields in ({"content": None}, {"content": " "}, {"content": None, "signature": "c2ln"}):
+        done = ul.convert(summarized(**fields), source=MESSAGES, target=CHAT)
+        assert [turn["content"] for turn in done.value["messages"]] == ["q", "Next.", "more"]
+    sealed = ul.convert(summarized(signature="c2ln"), source=MESSAGES, target=CHAT)
+    assert "c2ln" not in str(sealed.value) and "Boats so far." in str(sealed.value)
+    assert told(sealed)["/messages/1/content/0/signature"] == ("reasoning.signature", "lost")
+
+
+def test_the_summary_of_an_answer_is_not_shown_as_its_text() -> None:
+    body = {
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
+        "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1},
+        "content": summarized()["messages"][1]["content"],
+    }  # fmt: skip
+    done = ul.convert(body, source=MESSAGES, target=CHAT, kind="response")
+    assert done.value["choices"][0]["message"]["content"] == "Next."
+
+
 def texts_of(content: Any) -> list[str]:
     return [part["text"] for part in content]
 

@@ -141,13 +141,15 @@ def _prepare_request(
         conversation(node, reader, writer)
     if not (meets or (crossing and to_provider)):
         return
-    flatten, keep_restrictions, mend, fit = _passes()
+    flatten, send_summaries, keep_restrictions, mend, fit = _passes()
     # Nothing in the conversation declares a tool, or names what a provider keeps.
     simple = reader is not None and reader.plain and writer.vault is None
     if crossing and to_provider and not (simple and _asks_nothing(node)):
         special = _is_special(node.get("tools"))
         if special or not simple:
             _replace(flatten(node, writer, kind, simple), reader, writer)
+        if not (simple or goal.adapter.summaries):
+            _replace(send_summaries(node, writer), reader, writer)
         tools = node.get("tools")
         declared = list(tools) if type(tools) is list else None
         if reader is not None and source is not None and (special or not simple or not NAMING.isdisjoint(node)):
@@ -192,11 +194,12 @@ def _is_special(tools: Any) -> bool:
 def _passes() -> tuple[Callable[..., Any], ...]:
     """What a request is made to fit with, imported with the first one."""
     from .repair import repair
+    from .summaries import send_summaries
     from .tool_schemas import fit
     from .tools.restrictions import keep_restrictions
     from .tools.toolset import flatten
 
-    return flatten, keep_restrictions, repair, fit
+    return flatten, send_summaries, keep_restrictions, repair, fit
 
 
 def _plainly(items: list[Any], reader: Reader | None, writer: Writer) -> Outline | None:

@@ -57,6 +57,7 @@ adapter = Adapter(
     settings={"request": REQUEST, "response": RESPONSE},
     natives=NATIVES,
     forms=FORMS,
+    summaries=True,
     narrows={"mcp_toolset": "mcp", "tool_configuration": "mcp", "url_sources": "url_fetch"},
     refuses=REFUSES,
     routes=(
