@@ -223,7 +223,7 @@ class Adapter:
     implied: MappingABC[str, MappingABC[str, Any]] = field(default_factory=dict)
     # Canonical types of tools that `tool_choice` decides about, the others being callable whatever it is; None for all.
     chosen: frozenset[str] | None = None
-    # Whether a compaction of earlier history may be read by its model: its text is a message elsewhere (`summaries.py`).
+    # Whether the summary of a compaction may be read: elsewhere it is sent as a message (`summaries.py`).
     summaries: bool = False
     # The words that a marker of form may hold where the writer puts it on the wire, or the numbers it counts to
     # (`range`): anything else that a document made by hand has there is ignored.

@@ -1,6 +1,6 @@
 """Summaries of compacted history, as text for targets that read none.
 
-A compaction that is only opaque means nothing to another provider. One that can be read is what the model still knows of
+A compaction that is only opaque means nothing to another provider. One that can be read is what the model has left of
 the history before it, so its text is sent, as a message of the model, in its place. What stands before it is sent
 too: its own provider ignores that, and clients may leave it out.
 

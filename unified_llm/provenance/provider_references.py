@@ -1,10 +1,10 @@
 """Handles: names of things that one provider keeps, which mean nothing, or something else, to another.
 
-The id of a file, a container, a stored response or a voice belongs to its maker, as a signature does: no
-other provider is ever sent it. (That goes for the names of its prebuilt voices too, which others refuse.) The table is the whole list; the engine withholds what stands in it, whatever an adapter
-would do, and reports it with the detail `foreign`. Protocols of one family (`Adapter.family`) share one store, so that
-a file uploaded for one of them is known to the other. A handle in an answer travels home with its answer
-(`answer_envelope.py`).
+The id of a file, a container, a stored response or a voice belongs to its maker, as a signature does: no other provider
+is ever sent it. (Names of prebuilt voices are refused by others too.) The table is the whole list; the engine
+withholds what stands in it, whatever an adapter would do, and reports it with the detail `foreign`. Protocols of one
+family (`Adapter.family`) share one store, so that a file uploaded for one of them is known to the other. A handle in an
+answer travels home with its answer (`answer_envelope.py`).
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from unified_llm.engine.pairs.mapping import IllTyped, Mapping
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.cache_ttl import fit_lifetime
+from unified_llm.engine.shared.text_fallbacks import transcript_as_text
 
 from .citations import citations
 from .plaintext import plain_text
@@ -267,6 +268,14 @@ declare(
     answered,
     {**{type_: hook for type_, hook in _HOOKS.items() if type_ in answered.by_type}, "refusal": _refusal},
 )
+
+
+@answer_parts.write("output_audio")
+def _transcript(c: Node, w: Writer) -> Node | None:
+    text = transcript_as_text(c)
+    return None if text is None else {"type": "text", "text": text}
+
+
 parts.cannot("input_audio output_audio", "anthropic-messages has no audio input")
 parts.cannot("encrypted_content", "only its own provider can read it")
 parts.cannot("input_video output_video", "anthropic-messages has no video input")

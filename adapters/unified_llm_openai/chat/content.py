@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take
+from unified_llm.engine.pairs.mapping import IllTyped, Mapping, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.citation_spans import add_bounds
-from unified_llm.engine.shared.text_fallbacks import is_text_only, part_as_text
+from unified_llm.engine.shared.text_fallbacks import is_text_only, part_as_text, transcript_as_text
 
 from ..cache import read_cache, write_cache
 from ..citations import name_page
@@ -295,10 +295,8 @@ def takeable(content: Any, w: Writer) -> Any:
 @assistant_parts.write("output_audio")
 def write_transcript(c: Node, w: Writer) -> Node | None:
     """The transcript of audio that the server does not have."""
-    if type(c.get("transcript")) is not str or not c["transcript"]:
-        return None
-    text, c["transcript"] = c["transcript"], Fated("approximated", "sent as text")
-    return {"type": "text", "text": text}
+    text = transcript_as_text(c)
+    return None if text is None else {"type": "text", "text": text}
 
 
 assistant_parts.cannot("output_audio", "openai-chat takes audio of the model by the id it gave only")

@@ -17,7 +17,7 @@ from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, WritePair
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.citation_spans import add_bounds
-from unified_llm.engine.shared.text_fallbacks import part_as_text
+from unified_llm.engine.shared.text_fallbacks import part_as_text, transcript_as_text
 from unified_llm.provenance.opaque import opaque_piece
 
 from ..cache import write_cache
@@ -269,6 +269,13 @@ def write_any_video(c: Node, w: Writer) -> Node | None:
     if "input_video" not in w.dialect.get("media", ()) or not c.get("video_url"):
         return None
     return {"type": "input_video", "video_url": c.pop("video_url")}
+
+
+@_writes(assistant_parts, answer_parts, types="output_audio")
+def write_transcript(c: Node, w: Writer) -> Node | None:
+    """The transcript of generated audio, which the API has none of."""
+    text = transcript_as_text(c)
+    return None if text is None else {"type": "output_text", "text": text, "annotations": []}
 
 
 # ---- what only agents read ------------------------------------------------------------------------------------------

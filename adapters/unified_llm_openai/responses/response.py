@@ -215,7 +215,7 @@ def pop_implied(c: Node, wire: Node, output: list[Node]) -> None:
 
 
 def give_error(c: Node, wire: Node, w: Writer) -> None:
-    """A response that failed has an error: what explains its end, where only that says that it failed.
+    """A response that failed has an error: the explanation of its end, where it has none of its own.
 
     https://platform.openai.com/docs/api-reference/responses/object#responses-object-error
     """

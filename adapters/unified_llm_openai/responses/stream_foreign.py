@@ -33,7 +33,7 @@ from .events import EVENTS, FAMILY, HOT, LIFECYCLE, SIMPLE, STRICT_NAMES, TERMIN
 from .folded import fold_result, is_open
 from .history import has_foreign, write_item
 from .response import give_error, pop_implied, resource, status_of
-from .stream_state import Place
+from .stream_state import Place, late_text
 from .summaries import EVENTS_SUMMARIZED, summarized, wants_summary
 from .tables import CORE_EVENTS, SLUG
 
@@ -372,6 +372,8 @@ class ForeignWriter:
         if "part" in EVENTS[kind]:
             # The item's end holds the part again, and reports what of it is lost.
             del w.raw[mark:]
+        if wire and kind == "response.content_part.done" and place.is_late(event.get("content_index", 0)):
+            return owed + [out for name, said in late_text(wire) for out in self._placed(event, name, place, said)]
         return owed + (self._placed(event, kind, place, wire) if wire else [])
 
     def _placed(self, event: Event, kind: str, place: Place, wire: Node) -> list[Event]:
@@ -380,7 +382,7 @@ class ForeignWriter:
         if "item_id" in EVENTS[kind]:
             wire["item_id"] = place.id
         if "content_index" in EVENTS[kind]:
-            wire["content_index"] = place.content_index(wire.get("content_index", 0))
+            wire["content_index"] = place.content_index(wire.get("content_index", 0), sent=True)
         if kind.startswith("response.output_text.") and "annotation" not in kind:
             probabilities = wire.get("logprobs") or []
             wire["logprobs"] = with_bytes(probabilities, []) if self.strict else without_bytes(probabilities)

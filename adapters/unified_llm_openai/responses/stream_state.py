@@ -10,7 +10,7 @@ from typing import Any
 
 from .events import BRACKETS, OPENINGS, PART_STEMS
 
-__all__ = ["Item", "Open", "Part", "Place"]
+__all__ = ["Item", "Open", "Part", "Place", "late_text"]
 
 Node = dict[str, Any]
 Event = dict[str, Any]
@@ -22,19 +22,45 @@ class Place:
     `left` holds the indices of parts that are not written inside the item: those behind them move up.
     """
 
-    __slots__ = ("call", "id", "index", "kind", "left", "told")
+    __slots__ = ("call", "id", "index", "kind", "last", "left", "told")
 
     def __init__(self, index: int, item: Node) -> None:
         self.index = index
+        self.last = -1  # the last part of which anything was sent
         self.id = item["id"]
         self.kind = item["type"]
         self.call = item.get("call_id")
         self.left: set[int] = set()
         self.told = False
 
-    def content_index(self, index: int) -> int:
-        """The index of a part in the item as it is written."""
+    def content_index(self, index: int, sent: bool = False) -> int:
+        """The index of a part in the item as it is written; `sent` is whether something of the part is sent there."""
+        if sent and index > self.last:
+            self.last = index
         return index - sum(each < index for each in self.left) if self.left else index
+
+
+    def is_late(self, index: int) -> bool:
+        """Whether a part that was left out has a form only now that it is done, and none behind it was sent."""
+        if index not in self.left or self.last > index:
+            return False
+        self.left.discard(index)
+        return True
+
+
+def late_text(done: Node) -> list[tuple[str, Node]]:
+    """The events of a text part of which all that came is its end, the transcript of audio.
+
+    `done` is the content of that end, `response.content_part.done`.
+    """
+    part, at = done["part"], {"content_index": done.get("content_index", 0)}
+    opening = {**part, "text": ""}
+    return [
+        ("response.content_part.added", {**at, "part": opening}),
+        ("response.output_text.delta", {**at, "delta": part["text"]}),
+        ("response.output_text.done", {**at, "text": part["text"]}),
+        ("response.content_part.done", done),
+    ]
 
 
 class Part:

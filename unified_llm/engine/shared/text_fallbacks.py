@@ -1,4 +1,4 @@
-"""Parts that are text in themselves, as text: documents without a file, and results of a search.
+"""Parts that are text in themselves, as text: documents without a file, results of a search, transcripts of audio.
 
 Their texts are the user's content, so a target that has no form for such a part is still sent the words.
 """
@@ -10,7 +10,7 @@ from typing import Any
 from ..pairs.mapping import Fated
 from ..pairs.writing import Writer
 
-__all__ = ["is_text_only", "part_as_text"]
+__all__ = ["is_text_only", "part_as_text", "transcript_as_text"]
 
 Node = dict[str, Any]
 
@@ -56,6 +56,15 @@ def part_as_text(c: Node, w: Writer) -> str | None:
         if not any(part is each for each in texts):
             w.drop(part, "only the text of it is sent")
     return _joined(c, [w.said(part, _AS_TEXT) for part in texts])
+
+
+def transcript_as_text(c: Node) -> str | None:
+    """The transcript of generated audio, consumed from the copy `c`, for targets without audio; None if it has none."""
+    text = c.get("transcript")
+    if type(text) is not str or not text:
+        return None
+    c["transcript"] = Fated("approximated", _AS_TEXT)
+    return text
 
 
 def _joined(c: Node, texts: list[str]) -> str:

@@ -1,0 +1,72 @@
+"""Audio that a model made, for clients and providers that have none: the transcript is sent as text.
+
+https://platform.openai.com/docs/guides/audio
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+from folds import messages as fold_messages
+from sdk_streams import final_response
+
+CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
+Node = dict[str, Any]
+
+HEAD = {"id": "c", "created": 1, "model": "m"}
+
+
+def spoken(**audio: Any) -> Node:
+    message = {"role": "assistant", "content": None, "refusal": None, "audio": {"id": "a", "expires_at": 1, **audio}}
+    choice = {"index": 0, "finish_reason": "stop", "message": message}
+    return {**HEAD, "object": "chat.completion", "choices": [choice]}
+
+
+def chunks(*deltas: Node) -> list[Node]:
+    head = {**HEAD, "object": "chat.completion.chunk"}
+    choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    data = [{**head, "choices": [choice]} for choice in [*choices, {"index": 0, "delta": {}, "finish_reason": "stop"}]]
+    return [{"event": None, "data": each} for each in [*data, "[DONE]"]]
+
+
+STREAM = chunks(
+    {"role": "assistant", "content": None},
+    {"audio": {"id": "a", "transcript": "Hello"}},
+    {"audio": {"data": "AAAA"}},
+    {"audio": {"transcript": " there"}},
+    {"audio": {"expires_at": 1}},
+)
+
+
+def texts(answer: Node, target: str) -> list[str]:
+    content = answer["content"] if target == MESSAGES else answer["output"][0]["content"]
+    return [part["text"] for part in content]
+
+
+@pytest.mark.parametrize("target", [RESPONSES, MESSAGES])
+def test_the_transcript_of_audio_is_the_text_of_an_answer(target: str) -> None:
+    done = ul.convert(spoken(data="AAAA", transcript="Hello there"), source=CHAT, target=target, kind="response")
+    assert texts(done.value, target) == ["Hello there"]
+    found = {loss.path.rpartition("/")[2]: loss.fate for loss in done.losses if "/audio/" in loss.path}
+    assert found == {"id": "lost", "data": "lost", "expires_at": "lost", "transcript": "approximated"}
+
+
+@pytest.mark.parametrize("target", [RESPONSES, MESSAGES])
+def test_the_transcript_of_streamed_audio_reaches_the_sdk_as_text(target: str) -> None:
+    stream = ul.convert_stream(iter(STREAM), source=CHAT, target=target)
+    events = list(stream)
+    answer = fold_messages(events) if target == MESSAGES else final_response(events)
+    assert texts(answer, target) == ["Hello there"]
+    deltas = [each["data"].get("delta") for each in events]
+    said = [each["text"] if isinstance(each, dict) else each for each in deltas if each and "stop_reason" not in each]
+    assert "".join(said) == "Hello there"
+
+
+@pytest.mark.parametrize("target", [RESPONSES, MESSAGES])
+def test_audio_without_a_transcript_is_lost(target: str) -> None:
+    done = ul.convert(spoken(data="AAAA"), source=CHAT, target=target, kind="response")
+    assert not (done.value["content"] if target == MESSAGES else done.value["output"][0]["content"])
+    assert [loss.fate for loss in done.losses if loss.path == "/choices/0/message/audio"] == ["lost"]
