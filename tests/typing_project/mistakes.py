@@ -32,6 +32,10 @@ client.responses.parse(text_format=int, input="Hi", strategy="fast")  # error
 client.responses.parse(text_format=int, input="Hi").output_parsed.upper()  # error
 client.responses.run(input="Hi", max_turns="3")  # error
 client.responses.run(input="Hi", turns=3)  # error
+client.responses.run(input="Hi").pending[0].nme  # error
+client.responses.run(input="Hi").output_parsed.name  # error
+client.responses.create(input="Hi").hops[0].why  # error
+client.responses.create(input="Hi").upstream.hostname  # error
 client.responses.retrieve(5)  # error
 client.count_tokens(input="Hi", max_token=1)  # error
 client.responses.create(input="Hi").output_txt  # error

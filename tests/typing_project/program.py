@@ -67,8 +67,18 @@ def answers(client: ul.Client) -> str:
             assert_type(item.parsed_arguments, dict[str, Any])
         if isinstance(item, ul.UnknownItem):
             print(item.problems)
+    assert_type(result.upstream, ul.Upstream)
+    for hop in result.hops:
+        assert_type(hop.error, Exception | None)
+        print(hop.upstream, hop.reason)
     later = client.responses.create(previous=result, input="And now?")
     return later.output_text
+
+
+def streamed_or_not(client: ul.Client, stream: bool) -> str:
+    either = client.responses.create(input="Hi", stream=stream)
+    assert_type(either, ul.Result[None] | ul.EventStream[None])
+    return (either if isinstance(either, ul.Result) else either.get_final_response()).output_text
 
 
 def values(client: ul.Client) -> list[City]:
@@ -102,7 +112,15 @@ def events(client: ul.Client) -> Iterator[str]:
 
 def loops(client: ul.Client) -> None:
     run = client.responses.run(input="Hi", tools=[weather, distance, Desk().note, "web_search"], max_turns=3)
+    assert_type(run, ul.RunResult[None])
     assert_type(run.output_text, str)
+    typed = client.responses.run(input="Hi", tools=[weather], text_format=City)
+    assert_type(typed.output_parsed, City | None)
+    by_schema = client.responses.run(input="Hi", tools=[weather], text_format={"type": "object"})
+    assert_type(by_schema, ul.RunResult[Any])
+    for call in run.pending:
+        if call.type == "function_call":
+            assert_type(call, ul.FunctionCall)
     assert_type(run.items[0], ul.Item)
     assert_type(run.steps[0].outputs, tuple[ul.FunctionCallOutput | ul.CustomToolCallOutput, ...])
     assert_type(run.usage, ul.Usage)

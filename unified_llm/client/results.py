@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ..foundation.exchange import Exchange
     from ..models.pricing import Cost
     from ..types.items import CustomToolCall, FunctionCall, Item
+    from .sending.effects import Hop
+    from .upstreams.upstream import Upstream
 
 __all__ = ["Made", "ModelInfo", "Result", "TokenCount", "result_of"]
 
@@ -42,7 +44,7 @@ class Made:
     losses: Losses = field(default_factory=Losses)
     exchange: Exchange | None = None
     raw: Any = None
-    hops: tuple[Any, ...] = ()
+    hops: tuple[Hop, ...] = ()
     request_id: str | None = None
     headers: Any = None
     segments: tuple[Segment, ...] = ()
@@ -101,12 +103,13 @@ class Result(LateResponse, Generic[T]):
         return self._made.exchange
 
     @property
-    def upstream(self) -> Any:
+    def upstream(self) -> Upstream:
         """The upstream that answered."""
-        return self._made.upstream
+        found: Upstream = self._made.upstream
+        return found
 
     @property
-    def hops(self) -> tuple[Any, ...]:
+    def hops(self) -> tuple[Hop, ...]:
         """The upstreams that were tried, in order, with the reason why each was left."""
         return self._made.hops
 

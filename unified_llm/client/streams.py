@@ -20,6 +20,7 @@ from .telemetry.hooks import acall_hook, call_hook
 if TYPE_CHECKING:
     from ..types.events import Event
     from ..types.response import Response
+    from .upstreams.upstream import Upstream
 
 __all__ = ["AsyncEventStream", "EventStream"]
 
@@ -34,8 +35,13 @@ class _Seen:
         self._over = self._raised = False
         self._error: BaseException | None = None
         self._resume = _place(opening)
-        self.last: Any = None
-        self.upstream: Any = opening.stream.upstream
+        self.last: str | int | None = None
+        self.upstream: Upstream = opening.stream.upstream
+
+    def __repr__(self) -> str:
+        name = self.upstream.name
+        state = "failed" if self._raised or self._error is not None else "ended" if self._over else "open"
+        return f"{type(self).__name__}({state!r}, upstream={name!r}, protocol={self.upstream.protocol!r})"
 
     @property
     def losses(self) -> Losses:

@@ -7,7 +7,7 @@ Prices are decimals, in US dollars for a million tokens.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar
 
@@ -218,6 +218,10 @@ class CatalogModel(_Entry):
             strange = {str(each["loc"][0]) for each in error.errors(include_url=False)} - {"id"}
             unread = {key: given.pop(key) for key in [*given] if key in strange}
             return cls.model_validate({**given, "provider_id": provider_id, "unread": unread})
+
+    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+        yield None, self.ref
+        yield from ((name, value) for name in ("name", "status") if (value := getattr(self, name)) is not None)
 
     @property
     def ref(self) -> str:

@@ -69,6 +69,9 @@ class MemoryVault:
         self.max_bytes = max_bytes
         self._store = _Store()
 
+    def __repr__(self) -> str:
+        return f"MemoryVault({self.scope!r}, {len(self._store.entries)} of at most {self.limit} entries)"
+
     def within(self, scope: str) -> MemoryVault:
         """The same memory, and the same limits, seen by another caller."""
         other = MemoryVault(scope, self.limit, self.max_bytes)

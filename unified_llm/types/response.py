@@ -13,7 +13,22 @@ from .unions import Item, Part
 from .usage import Usage
 
 if TYPE_CHECKING:
-    from .items import FunctionCall
+    from typing import TypeAlias
+
+    from .actions import ApplyPatchCall, ComputerCall, LocalShellCall, McpApprovalRequest, ShellCall
+    from .context import ToolSearchCall
+    from .items import CustomToolCall, FunctionCall
+
+    PendingCall: TypeAlias = (
+        FunctionCall
+        | CustomToolCall
+        | ComputerCall
+        | ShellCall
+        | LocalShellCall
+        | ApplyPatchCall
+        | ToolSearchCall
+        | McpApprovalRequest
+    )
 
 __all__ = ["Choice", "Finish", "IncompleteDetails", "Response"]
 
@@ -113,7 +128,7 @@ class Response(Settings):
         return [item for item in self.output or () if isinstance(item, FunctionCall)]
 
     @property
-    def pending_calls(self) -> list[Any]:
+    def pending_calls(self) -> "list[PendingCall]":
         """The calls that wait for the client: its own to execute, not answered yet; approvals included."""
         from .actions import ApplyPatchCall, ComputerCall, LocalShellCall, McpApprovalRequest, ShellCall
         from .context import ToolSearchCall
@@ -124,7 +139,7 @@ class Response(Settings):
         items = self.output or []
         answered = {item.call_id for item in items if isinstance(item, ResultBase) and item.call_id is not None}
         approved = {getattr(item, "approval_request_id", None) for item in items}
-        out: list[Any] = []
+        out: list[PendingCall] = []
         for item in items:
             if isinstance(item, McpApprovalRequest):
                 if item.id not in approved:

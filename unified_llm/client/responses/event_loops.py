@@ -41,11 +41,15 @@ class AsyncResponses:
     @overload
     async def create(
         self, *, background: Literal[True], stream: Literal[False] | None = None, **given: Unpack[Given]
-    ) -> AsyncBackground: ...
+    ) -> AsyncBackground[None]: ...
     @overload
     async def create(
         self, *, stream: Literal[False] | None = None, background: Literal[False] | None = None, **given: Unpack[Given]
     ) -> Result[None]: ...
+    @overload
+    async def create(
+        self, *, stream: bool | None, background: Literal[False] | None = None, **given: Unpack[Given]
+    ) -> Result[None] | AsyncEventStream[None]: ...
     @spelled_out(Given, meanings=meanings)
     async def create(
         self, *, stream: bool | None = None, background: bool | None = None, **given: Any
@@ -112,7 +116,11 @@ class AsyncResponses:
     ) -> AsyncRunStream[T]: ...
     @overload
     async def run(
-        self, *, stream: Literal[True], text_format: Any = None, **given: Unpack[RunGiven]
+        self, *, stream: Literal[True], text_format: None = None, **given: Unpack[RunGiven]
+    ) -> AsyncRunStream[None]: ...
+    @overload
+    async def run(
+        self, *, stream: Literal[True], text_format: Any, **given: Unpack[RunGiven]
     ) -> AsyncRunStream[Any]: ...
     @overload
     async def run(
@@ -120,7 +128,11 @@ class AsyncResponses:
     ) -> RunResult[T]: ...
     @overload
     async def run(
-        self, *, text_format: Any = None, stream: Literal[False] = False, **given: Unpack[RunGiven]
+        self, *, text_format: None = None, stream: Literal[False] = False, **given: Unpack[RunGiven]
+    ) -> RunResult[None]: ...
+    @overload
+    async def run(
+        self, *, text_format: Any, stream: Literal[False] = False, **given: Unpack[RunGiven]
     ) -> RunResult[Any]: ...
     @spelled_out(RunGiven, defaults, meanings=meanings)
     async def run(

@@ -41,11 +41,15 @@ class Responses:
     @overload
     def create(
         self, *, background: Literal[True], stream: Literal[False] | None = None, **given: Unpack[Given]
-    ) -> Background: ...
+    ) -> Background[None]: ...
     @overload
     def create(
         self, *, stream: Literal[False] | None = None, background: Literal[False] | None = None, **given: Unpack[Given]
     ) -> Result[None]: ...
+    @overload
+    def create(
+        self, *, stream: bool | None, background: Literal[False] | None = None, **given: Unpack[Given]
+    ) -> Result[None] | EventStream[None]: ...
     @spelled_out(Given, meanings=meanings)
     def create(
         self, *, stream: bool | None = None, background: bool | None = None, **given: Any
@@ -153,15 +157,19 @@ class Responses:
     @overload
     def run(self, *, stream: Literal[True], text_format: type[T], **given: Unpack[RunGiven]) -> RunStream[T]: ...
     @overload
-    def run(self, *, stream: Literal[True], text_format: Any = None, **given: Unpack[RunGiven]) -> RunStream[Any]: ...
+    def run(self, *, stream: Literal[True], text_format: None = None, **given: Unpack[RunGiven]) -> RunStream[None]: ...
+    @overload
+    def run(self, *, stream: Literal[True], text_format: Any, **given: Unpack[RunGiven]) -> RunStream[Any]: ...
     @overload
     def run(
         self, *, text_format: type[T], stream: Literal[False] = False, **given: Unpack[RunGiven]
     ) -> RunResult[T]: ...
     @overload
     def run(
-        self, *, text_format: Any = None, stream: Literal[False] = False, **given: Unpack[RunGiven]
-    ) -> RunResult[Any]: ...
+        self, *, text_format: None = None, stream: Literal[False] = False, **given: Unpack[RunGiven]
+    ) -> RunResult[None]: ...
+    @overload
+    def run(self, *, text_format: Any, stream: Literal[False] = False, **given: Unpack[RunGiven]) -> RunResult[Any]: ...
     @spelled_out(RunGiven, defaults, meanings=meanings)
     def run(self, *, stream: bool = False, text_format: Any = None, **given: Any) -> RunResult[Any] | RunStream[Any]:
         """Send a request, run the tools that are called, send their results, until there is an answer.

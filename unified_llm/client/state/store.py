@@ -67,6 +67,9 @@ class MemoryStore:
         self._turns: OrderedDict[str, Mapping[str, Any]] = OrderedDict()
         self._lock = Lock()
 
+    def __repr__(self) -> str:
+        return f"MemoryStore({len(self._turns)} of at most {self.limit} turns)"
+
     def get(self, id: str) -> Mapping[str, Any] | None:
         """The turn that was kept under an id; None where there is none."""
         with self._lock:

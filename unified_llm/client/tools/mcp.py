@@ -43,9 +43,14 @@ class AsyncToolServer:
     """
 
     def __init__(self, server: Any, *, only: Container[str] | None = None, prefix: str = "") -> None:
+        if server is None or isinstance(server, (bool, int, float, bytes)) or server in ("", [], ()):
+            raise InvalidArgument(f"server= should be a URL, a command as a list of words, or a server, not {server!r}")
         self._server, self._only, self._prefix = server, only, prefix
         self._stack = AsyncExitStack()
         self._tools: list[Tool] | None = None
+
+    def __repr__(self) -> str:
+        return _shown(self, self._tools)
 
     @property
     def tools(self) -> list[Tool]:
@@ -124,6 +129,9 @@ class ToolServer:
         self._stack = ExitStack()
         self._tools: list[Tool] | None = None
 
+    def __repr__(self) -> str:
+        return _shown(self, self._tools)
+
     @property
     def tools(self) -> list[Tool]:
         """The tools of the server, while it is connected."""
@@ -142,6 +150,12 @@ class ToolServer:
     def __exit__(self, *_: object) -> None:
         self._tools = None
         self._stack.close()
+
+
+def _shown(server: ToolServer | AsyncToolServer, tools: list[Tool] | None) -> str:
+    """What `repr` gives: not the server, whose URL or command may have a key in it."""
+    names = "not connected" if tools is None else ", ".join(each.name for each in tools) or "no tools"
+    return f"{type(server).__name__}({names})"
 
 
 def _connected(server: ToolServer | AsyncToolServer, tools: list[Tool] | None) -> list[Tool]:

@@ -27,6 +27,7 @@ from .withholding import withheld_from
 if TYPE_CHECKING:
     from ...models.pricing import Cost
     from ...types.items import CustomToolCallOutput, FunctionCallOutput, Item
+    from ...types.response import PendingCall
 
 __all__ = ["RunResult", "Step"]
 
@@ -117,7 +118,7 @@ class RunResult(Generic[T]):
         return self.final.output_parsed
 
     @property
-    def pending(self) -> list[Any]:
+    def pending(self) -> list[PendingCall]:
         """The calls of the last answer that wait for the caller."""
         answered = {answered_by(item) for item in self.steps[-1].output_nodes}
         return [call for call in self.final.pending_calls if id_of(call.dump()) not in answered]

@@ -31,6 +31,9 @@ class _Run(Generic[T]):
         self._flow = flow(self._told.append)
         self._result: RunResult[T] | None = None
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({'open' if self._result is None else 'complete'!r})"
+
     @property
     def snapshot(self) -> T | None:
         """The structured output so far, as `ParsedStream.snapshot`; None without a `text_format`."""

@@ -65,9 +65,9 @@ def resumed(core: Core, run: RunResult | Any, given: Mapping[str, Any]) -> Loop:
     call.body = unforced({**asked, **call.body})
     for each in run.pending:
         # A request for approval is of a tool that the provider runs.
-        id_ = getattr(each, "call_id", None)
-        if id_ in decisions.approved and each.name not in call.tools:
-            raise InvalidBody("/tools", f"call {id_!r} is approved; pass tools= with the function {each.name!r}")
+        id_, called = (getattr(each, field, None) for field in ("call_id", "name"))
+        if id_ in decisions.approved and called not in call.tools:
+            raise InvalidBody("/tools", f"call {id_!r} is approved; pass tools= with the function {called!r}")
     return _loop(core, call, options, run, decisions)
 
 
