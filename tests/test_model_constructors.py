@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
+import pydoc
 from typing import Any
 
 import pytest
 
 import unified_llm as ul
 from unified_llm.types import validate
+
+
+def test_a_signature_names_the_fields_before_and_after_the_first_use() -> None:
+    for _ in range(2):
+        shown = str(inspect.signature(ul.Message))
+        assert shown.startswith(
+            "(*, role: str, type: Literal['message'] = 'message', content: str | list[Part] | None = None, "
+        )
+        assert "**" not in shown and "Annotated" not in shown and "agent: dict[str, Any] | None = None" in shown
+        ul.Message(role="user", content="Hi")
+    assert "tools: list[Tool] | None = None" in str(inspect.signature(ul.Request))
+    assert "output: list[Item] | None = None" in str(inspect.signature(ul.Response))
+    assert "Message(*, role: str, " in pydoc.render_doc(ul.Message, renderer=pydoc.plaintext)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from ..foundation.capabilities import CAPABILITIES
 from ..foundation.errors import InvalidBody
 from ..foundation.json_paths import pointer
 from .descriptions import describe
+from .descriptions.signatures import Described, signature_of
 
 __all__ = [
     "FREE",
@@ -112,6 +113,14 @@ class Model(BaseModel):
     node_kind: ClassVar[str] = "struct"
     node_name: ClassVar[str] = ""
     node_capability: ClassVar[str] = "native.field"
+
+    if not TYPE_CHECKING:  # for checkers the fields themselves are the signature
+        __signature__ = Described(lambda cls: signature_of(cls.__pydantic_fields__, cls.__annotations__, Kind))
+
+        @classmethod
+        def __pydantic_on_complete__(cls) -> None:
+            if "__signature__" in vars(cls):  # pydantic's own has unknown keywords and the metadata of each field
+                del cls.__signature__
 
     def __init__(self, /, **data: Any) -> None:
         """Build the node from its fields.
