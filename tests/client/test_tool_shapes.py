@@ -36,6 +36,9 @@ SHAPES: dict[str, Any] = {
             }
         ]
     },
+    "amazon-converse": {
+        "toolSpec": {"name": "get_weather", "description": ABOUT, "inputSchema": {"json": SCHEMA}},
+    },
     "without a type": {"name": "get_weather", "description": ABOUT, "parameters": SCHEMA},
     "of an MCP server": {"name": "get_weather", "description": ABOUT, "inputSchema": SCHEMA},
     "canonical": ul.FunctionTool(name="get_weather", description=ABOUT, parameters=SCHEMA),
@@ -139,6 +142,8 @@ def test_tools_of_an_official_sdk() -> None:
         ([{"a": 1}], "/tools/0", "no protocol has such a tool; pass a function, or {'type': 'function'"),
         ([7], "/tools/0", "a tool is a function, a Tool or an object, not int"),
         ([lambda x: x], "/tools/0", "a tool needs a name"),
+        ([dict], "/tools/0", "no signature found for builtin type"),
+        ([{"toolSpec": {"nam": "f"}}], "/tools/0/toolSpec/nam", "did you mean 'name'"),
         ([[get_weather, 7]], "/tools/0/1", "not int"),
         ([get_weather, None], "/tools/1", "a tool is a function, a Tool or an object, not NoneType"),
         ([[None]], "/tools/0/0", "not NoneType"),

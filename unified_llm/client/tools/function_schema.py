@@ -31,7 +31,10 @@ class Signature:
     description: str
 
     def __init__(self, function: Callable[..., Any], context_type: type) -> None:
-        signature = inspect.signature(function)
+        try:
+            signature = inspect.signature(function)
+        except ValueError as error:  # some functions and types that are written in C
+            raise TypeError(str(error)) from error
         hints = _hints(function)
         self.description, said = parse(inspect.getdoc(function))
         self.context: str | None = None

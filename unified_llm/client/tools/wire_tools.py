@@ -40,21 +40,28 @@ _VERSION = re.compile(r"_\d{8}$")
 class _Surface(NamedTuple):
     """A protocol: a request of it with one function, the types (or keys) of its tools, and what only it has.
 
-    `lists` are the other fields of requests that hold tools, each with one in it.
+    `lists` are the other fields of requests that hold tools, each with one in it. `inside` is the field whose object
+    has the `tools`; empty where the request has them itself.
     """
 
     request: Node
     types: frozenset[str]
     natives: Collection[str]
     lists: Mapping[str, list[Node]]
+    inside: str = ""
 
     def tools(self) -> list[Node]:
         """Tools as the protocol writes them."""
-        return [*self.request["tools"], *(each for nodes in self.lists.values() for each in nodes)]
+        holder = self.request[self.inside] if self.inside else self.request
+        return [*holder["tools"], *(each for nodes in self.lists.values() for each in nodes)]
+
+    def with_tools(self, tools: list[Node]) -> Node:
+        """The request with other tools."""
+        return {**self.request, **({self.inside: {"tools": tools}} if self.inside else {"tools": tools})}
 
     def requests(self, tool: Node) -> Iterator[Node]:
         """Requests with a tool, in each field that can hold one."""
-        yield {**self.request, "tools": [copied(tool)]}
+        yield self.with_tools([copied(tool)])
         bare = {name: value for name, value in self.request.items() if name != "tools"}
         for name in self.lists:
             yield {**bare, name: [copied(tool)]}
@@ -184,7 +191,7 @@ def _own(tool: Node) -> Node:
 
 @lru_cache(8)
 def _surfaces(_: tuple[str, ...]) -> dict[str, _Surface]:
-    """Every protocol whose requests have `tools`; found anew when another adapter was loaded."""
+    """Every protocol whose requests have `tools`, or an object with them; found anew after a new adapter."""
     out: dict[str, _Surface] = {}
     for protocol in protocols():
         try:
@@ -194,12 +201,21 @@ def _surfaces(_: tuple[str, ...]) -> dict[str, _Surface]:
             )
         except UnifiedLLMError:
             continue
-        if type(request) is dict and type(request.get("tools")) is list:
+        inside = _holder_of_tools(request)
+        if inside is not None:
             mine = [each for each in found.mappings if each.name == f"{protocol} tools"]
             types = frozenset(name for each in mine for name in (*each.reads, *each.same_keys))
             lists = {name: value for name, value in beside.items() if name not in request and type(value) is list}
-            out[protocol] = _Surface(request, types, found.natives, lists)
+            out[protocol] = _Surface(request, types, found.natives, lists, inside)
     return out
+
+
+def _holder_of_tools(request: Any) -> str | None:
+    """The field of a request whose object has the `tools`; empty for the request itself, None without tools."""
+    objects = {"": request, **request} if type(request) is dict else {}
+    return next(
+        (name for name, each in objects.items() if type(each) is dict and type(each.get("tools")) is list), None
+    )
 
 
 def _read(protocol: str, request: Node) -> Node | None:
@@ -251,7 +267,7 @@ def _native(kind: Any, tool: Node) -> list[Node] | None:
     for protocol, surface in _surfaces(loaded()).items():
         stems = {_VERSION.sub("", each) for each in surface.types}
         if kind in surface.natives or (_VERSION.search(kind) and _VERSION.sub("", kind) in stems):
-            nodes = (_read(protocol, {**surface.request, "tools": [tool]}) or {}).get("tools")
+            nodes = (_read(protocol, surface.with_tools([tool])) or {}).get("tools")
             if type(nodes) is list and nodes and nodes[0].get("type") == kind:
                 return nodes
     return None
