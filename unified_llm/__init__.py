@@ -13,6 +13,7 @@ library. The canonical classes (`ul.Request`, `ul.Message`, `ul.FunctionCall`, .
 
 from __future__ import annotations
 
+import sys as _sys
 from typing import TYPE_CHECKING
 
 from .foundation.errors import (
@@ -194,7 +195,8 @@ if not TYPE_CHECKING:
                 if name in module.__all__:
                     value = globals()[name] = getattr(module, name)
                     return value
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        # With these two an interpreter shows the nearest name.
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=_sys.modules[__name__])
 
     def __dir__() -> list[str]:
         return list(__all__)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -103,6 +105,29 @@ def test_an_unknown_provider_is_not_said_to_be_one_that_looks_nothing_like_it(na
     with pytest.raises((LookupError, ValueError), match=hint) as caught:
         ul.Client().responses.create(model=name, input="Hi")
     assert name != "foo/bar" or "did you mean" not in str(caught.value)
+
+
+def test_an_unknown_provider_says_what_to_do() -> None:
+    with pytest.raises(ul.UnknownProvider, match=r"`unified-llm models --providers` lists them; .* pass base_url="):
+        ul.Client("foo")
+    for made in (ul.Client, ul.Upstream.of):
+        with pytest.raises(ul.UnknownProvider, match=r"no provider 'gpt-5.5'; did you mean .*openai/gpt-5.5"):
+            made("gpt-5.5")
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"), [("libary", "library"), ("serface", "surface"), ("total_timout", "total_timeout")]
+)
+def test_a_misspelled_option_of_a_transport(given: str, meant: str) -> None:
+    with pytest.raises(TypeError, match=f"unknown argument '{given}'; did you mean '{meant}'"):
+        ul.http_client("local/echo", **{given: "x"})
+
+
+def test_a_misspelled_public_name_is_shown_with_the_nearest() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import unified_llm as ul; ul.Clinet"], capture_output=True, text=True, timeout=60
+    )
+    assert "has no attribute 'Clinet'. Did you mean: 'Client'?" in done.stderr
 
 
 @pytest.mark.parametrize("made", [ul.Client, ul.AsyncClient])

@@ -138,6 +138,19 @@ def test_a_response_that_is_not_stored_gets_no_hint_about_models() -> None:
     assert "models.list" not in caught.value.hint and "previous=" in caught.value.hint
 
 
+def test_a_response_that_openai_does_not_have() -> None:
+    with pytest.raises(ul.InvalidRequestError) as caught:
+        ul.Client(model="local/echo:openai-responses").responses.create(input="Hi", previous_response_id="resp_1")
+    assert "previous=<the result>" in caught.value.hint
+
+
+@pytest.mark.parametrize("made", [ul.ToolServer, ul.AsyncToolServer])
+@pytest.mark.parametrize("server", [5, None, "", [], b"x"])
+def test_what_cannot_be_a_server_of_tools(made: Any, server: Any) -> None:
+    with pytest.raises(ul.InvalidArgument, match="server= should be a URL, a command as a list of words"):
+        made(server)
+
+
 def test_retries_as_the_official_sdks_name_them() -> None:
     failing_once = refusal(503, openai("server_error", None), retry_after_ms="1")
     for retries, requests in ((0, 1), (1, 2)):

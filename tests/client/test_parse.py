@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+import typing
 from typing import Any
 
 import pytest
@@ -173,6 +175,15 @@ def test_an_answer_that_calls_a_tool_is_the_callers(strategy: str) -> None:
 def test_an_unknown_strategy() -> None:
     with pytest.raises(ValueError, match="native"):
         ul.Client(upstream("openai-chat")).responses.parse(input="?", text_format=Person, strategy="magic")
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="pydantic takes both kinds there")
+def test_a_typed_dict_that_this_python_has_no_schema_for() -> None:
+    class Row(typing.TypedDict):
+        a: int
+
+    with pytest.raises(ul.InvalidArgument, match=r"use typing_extensions\.TypedDict"):
+        ul.Client().responses.parse(model="local/echo", input="Hi", text_format=Row)
 
 
 class Opaque:

@@ -103,7 +103,8 @@ class UnknownProvider(UnifiedLLMError, LookupError):
     """
 
     def __init__(self, name: str, suggestions: list[str]) -> None:
-        super().__init__(f"no provider {name!r}{_meant(suggestions)}")
+        hint = _meant(suggestions) or "; `unified-llm models --providers` lists them; for another pass base_url="
+        super().__init__(f"no provider {name!r}{hint}")
         self.name = name
         self.suggestions = suggestions
 

@@ -146,7 +146,10 @@ class Catalog:
 
 
 def near_providers(name: str, known: Catalog) -> list[str]:
-    """Providers that may be meant by an unknown name."""
+    """Providers that may be meant by an unknown name; where it is the name of a model, the model at its providers."""
+    served = [f"{each}/{name}" for each in _table() if name in known.raw.get(each, {"models": ()})["models"]]
+    if served:
+        return served[:4]
     low = name.casefold()
     names = {*known.raw, *_table(), *aliases()}
     holding = sorted((each for each in names if len(low) > 2 and low in each), key=len)

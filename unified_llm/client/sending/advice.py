@@ -49,7 +49,9 @@ _USUAL: tuple[tuple[type[APIError], str], ...] = (
     (ServerError, _LATER),
     (APITimeoutError, _LATER),
 )
+_NOT_STORED = "pass previous=<the result>, or the id of a response that this provider stores"
 _BY_CODE = {
+    "previous_response_not_found": _NOT_STORED,
     "unreadable_answer": "check base_url",
     "timeout": "raise timeout=, or use stream=True",
     "total_timeout": "raise total_timeout=",
@@ -116,7 +118,7 @@ def _usual_version(protocol: str) -> str:
 def _missing(error: APIError, upstream: Upstream, model: str | None) -> str:
     """What was meant by what is not there: mostly a model, and whose it is, where it is another provider's."""
     if _STORED.search(f"{error.code} {error.message}"):
-        return "pass previous=<the result>, or the id of a response that this provider stores"
+        return _NOT_STORED
     if not model:
         return ""
     owner = owner_of(model)

@@ -80,6 +80,9 @@ def format_of(given: Any, name: str | None = None) -> Format:
         adapter: TypeAdapter[Any] = TypeAdapter(given)
         schema = adapter.json_schema()
     except PydanticUserError as error:
+        if error.code == "typed-dict-version":
+            reason = "is a typing.TypedDict; on Python 3.11 use typing_extensions.TypedDict"
+            raise InvalidArgument(f"text_format={given!r} {reason}") from error
         raise InvalidArgument(f"text_format={given!r} has no schema; {_WANTS}") from error
     called = name or str(schema.get("title") or getattr(given, "__name__", "answer"))
     return Format(_name(called), schema, adapter.validate_json, str(schema.get("description") or ""), given)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import fields
 from email.utils import formatdate
 from functools import lru_cache
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import httpx2
@@ -23,6 +25,8 @@ from ..sending.deadline import Deadline
 from ..sending.effects import lowered
 from ..upstreams import options as upstream_options
 from ..upstreams.options import UpstreamKeywords
+from ..upstreams.references import check_names
+from ..upstreams.upstream import Upstream
 from .stream_translation import SurfaceStream
 from .translator import Incoming, Reply, Translator
 
@@ -172,6 +176,8 @@ def transport(
     `ReadTimeout` where one did not answer in time.
     """
     Deadline.of(total_timeout)
+    known = (*TransportKeywords.__annotations__, *signature(Translator).parameters, *signature(transport).parameters)
+    check_names(options, (*known, *(each.name for each in fields(Upstream))))
     translator = Translator(upstream, surface=surface, **options)
     wires = Wire(http_client=http_client, limits=limits), AsyncWire(http_client=async_http_client, limits=limits)
     return _kind(library)(translator, *wires, total_timeout)
