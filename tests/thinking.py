@@ -27,7 +27,7 @@ CONTROLS: dict[str, tuple[str, Node]] = {
     "adaptive max": (
         MESSAGES,
         {
-            "max_tokens": 99,
+            "max_tokens": 64_000,
             "messages": [ASKED],
             "thinking": {"type": "adaptive", "display": "omitted"},
             "output_config": {"effort": "max"},

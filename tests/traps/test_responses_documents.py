@@ -183,8 +183,8 @@ def test_trap_142_a_malformed_call_is_not_success() -> None:
 
     writer = Writer(P, source="google-generate-content", facing="client")
     wire = writer.root(write_response, {"id": "r", "output": [], "finish": {"reason": "malformed_call"}})
-    # The API declares no word for it, and clients support none but those.
-    assert (wire["status"], wire["incomplete_details"]) == ("incomplete", None)
+    # The API declares no word for it; a stream ends with `response.failed`.
+    assert (wire["status"], wire["error"]) == ("failed", {"code": "server_error", "message": "the response failed"})
     assert [(keys, fate) for _, keys, fate, *_ in writer.raw if keys[0] == "finish"] == [
         (("finish", "reason"), "approximated")
     ]

@@ -6,9 +6,11 @@ weakest where there is none; a budget becomes the level that its tokens reach, a
 
 from __future__ import annotations
 
+from typing import Any
+
 from .profiles import ReasoningProfile, levels
 
-__all__ = ["EFFORTS", "budget_of", "clamp", "effort_of", "nearest"]
+__all__ = ["EFFORTS", "budget_of", "budget_within", "clamp", "effort_of", "nearest"]
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
@@ -43,6 +45,23 @@ def budget_of(effort: str, facts: ReasoningProfile) -> int:
     4096
     """
     return clamp(facts.budgets.get(effort, facts.budgets.get("medium", 0)), facts)
+
+
+def budget_within(limit: Any, effort: str, facts: ReasoningProfile) -> int | None:
+    """The budget for an effort, below a limit that holds for reasoning and answer; None where that leaves no room.
+
+    A fifth of the limit is left to the answer, as OpenRouter does for its highest effort: a budget of all but one token
+    ends most answers before their first word. https://openrouter.ai/docs/use-cases/reasoning-tokens
+
+    >>> facts = ReasoningProfile(budget=(1_024, None), budgets={"high": 16_384})
+    >>> [budget_within(limit, "high", facts) for limit in (None, 40_000, 2_000, 1_100)]
+    [16384, 16384, 1600, None]
+    """
+    wanted, least = budget_of(effort, facts), (facts.budget or (0, None))[0]
+    if type(limit) is not int:
+        return wanted
+    most = limit - limit // 5
+    return min(wanted, most) if most >= least else None
 
 
 def clamp(budget: int, facts: ReasoningProfile) -> int:

@@ -17,7 +17,7 @@ from unified_llm.engine.pairs.mapping import Fated, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.json_codec import dump_text, load_text
-from unified_llm.models.effort import budget_of, clamp, effort_of, nearest
+from unified_llm.models.effort import budget_within, clamp, effort_of, nearest
 from unified_llm.models.profiles import ModelProfile, ReasoningProfile, profile
 from unified_llm.passes.repair import Rules
 
@@ -293,17 +293,20 @@ def _write_budget(own: Node, c: Node, wire: Node, w: Writer, model: ModelProfile
     """A budget in the model's range, below the limit of the answer."""
     facts = model.reasoning
     budget, effort, limit = own.get("budget_tokens"), own.get("effort"), c.get("max_output_tokens")
-    wanted = clamp(budget, facts) if type(budget) is int else budget_of(_asked(w), facts)
     least = (facts.budget or (0, None))[0]
     inference = wire.get("inferenceConfig") or {}
     limit = inference.get("maxTokens", limit)
-    if type(limit) is int and wanted >= limit:
-        if limit <= least:
-            for key in ("budget_tokens", "effort", "control"):
-                if own.get(key) is not None and type(own[key]) is not Fated:
-                    own[key] = Fated("lost", "maxTokens leaves no room for thinking")
-            return
-        wanted = limit - 1
+    if type(budget) is not int:
+        wanted = budget_within(limit, _asked(w), facts)
+    else:
+        wanted = clamp(budget, facts)
+        if type(limit) is int and wanted >= limit:
+            wanted = limit - 1 if limit > least else None
+    if wanted is None:
+        for key in ("budget_tokens", "effort", "control"):
+            if own.get(key) is not None and type(own[key]) is not Fated:
+                own[key] = Fated("lost", "maxTokens leaves no room for thinking")
+        return
     wire[_THINKING] = {"thinking": {"type": "enabled", "budget_tokens": wanted}}
     for key, value in (("temperature", 1), ("topP", None)):
         if inference.get(key) not in (None, value):

@@ -16,7 +16,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.models.effort import EFFORTS, budget_of, clamp, effort_of, nearest
+from unified_llm.models.effort import EFFORTS, budget_within, clamp, effort_of, nearest
 from unified_llm.models.profiles import ModelProfile, ReasoningProfile, profile
 
 from .content import own_born
@@ -199,19 +199,16 @@ def _write_budget(budget: int | None, own: Node, wire: Node, c: Node, facts: Rea
     """Thinking by budget: in the model's range, and below max_tokens, which a budget the client names may raise."""
     limit = c.get("max_output_tokens")
     effort = own.get("effort")
-    least, most = facts.budget or (0, None)
-    wanted = clamp(budget, facts) if budget is not None else budget_of(_requested_effort(w), facts)
+    most = (facts.budget or (0, None))[1]
+    wanted = clamp(budget, facts) if budget is not None else budget_within(limit, _requested_effort(w), facts)
+    if wanted is None:
+        for key in ("effort", "control"):
+            if own.get(key) is not None and type(own[key]) is not Fated:
+                own[key] = Fated("lost", "max_tokens leaves no room for thinking")
+        return
     if type(limit) is int and wanted >= limit:
-        if budget is None and limit > least:
-            wanted = limit - 1
-        elif budget is None:
-            for key in ("effort", "control"):
-                if own.get(key) is not None and type(own[key]) is not Fated:
-                    own[key] = Fated("lost", "max_tokens leaves no room for thinking")
-            return
-        else:
-            c["max_output_tokens"] = Fated("approximated", "raised above the thinking budget")
-            w.context["max_tokens"] = wanted + limit if most is None else min(wanted + limit, most + 1)
+        c["max_output_tokens"] = Fated("approximated", "raised above the thinking budget")
+        w.context["max_tokens"] = wanted + limit if most is None else min(wanted + limit, most + 1)
     elif limit is None:
         room = wanted + DEFAULT_MAX_TOKENS
         w.context["max_tokens"] = room if most is None else min(room, most + 1)

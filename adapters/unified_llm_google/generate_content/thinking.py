@@ -13,7 +13,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Bimap, Fated, lookup, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.models.effort import budget_of, clamp, effort_of, nearest
+from unified_llm.models.effort import budget_within, clamp, effort_of, nearest
 from unified_llm.models.profiles import ReasoningProfile, profile
 
 __all__ = ["read_thinking", "write_thinking"]
@@ -88,7 +88,8 @@ def _write_depth(reasoning: Node, thinking: Node, c: Node, w: Writer) -> None:
             reasoning["effort"] = Fated("approximated", f"sent as {thinking['thinkingLevel']!r}")
         _approximate(reasoning, ("budget_tokens",), "represented by the level")
     elif effort is not None and effort in facts.budgets:
-        thinking["thinkingBudget"] = budget_of(effort, facts)
+        within = budget_within(w.doc.get("max_output_tokens"), effort, facts)
+        thinking["thinkingBudget"] = clamp(0 if facts.off else 1, facts) if within is None else within
         reasoning["effort"] = Fated("approximated", f"as a budget of {thinking['thinkingBudget']} tokens")
     elif budget is not None and budget > 0:
         thinking["thinkingLevel"] = _LEVELS.write(effort_of(budget, facts.efforts))
