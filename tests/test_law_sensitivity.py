@@ -27,7 +27,8 @@ SAID_AGAIN: dict[str, tuple[str, ...]] = {
     "openai-chat": ("*index",),
     # Done events repeat the deltas; of a token's log probability only they have its bytes, which are the token's.
     "openai-responses": (
-        "*index", "item_id", "text", "input", "item<*/content/*/text", "response/output/*/text",
+        "*index", "item_id", "text", "input", "item<*/content/*/text", "item<reasoning>/summary/*/text",
+        "response/output/*/text",
         "response/output/*<custom_tool_call>/input", "*/logprobs/*/bytes/*", "*/logprobs/*/top_logprobs/*",
         # So of arguments and refusals: their deltas were sent on by then.
         "arguments", "refusal", "item<message>/content/*<refusal>/refusal",

@@ -135,6 +135,8 @@ def write_request(c: Node, w: Writer) -> Node:
         streams = c.pop("stream")
         if streams is False:
             c["stream"] = Fated("approximated", "represented by the path")
+        elif streams is True and "path" not in w.http:
+            c["stream"] = Fated("lost", "represented by the path, which needs a model")
     return wire
 
 

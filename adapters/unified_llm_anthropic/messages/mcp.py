@@ -101,7 +101,8 @@ def _label(toolset: Node, r: Reader) -> Any:
     return toolset["extra"][r.protocol]["rest"].get("mcp_server_name")
 
 
-_SAID = {"allowed_tools": ("configs",), "defer_loading": ("default_config", "defer_loading")}
+# A toolset contains which tools are allowed, and which are loaded later.
+_SAID: dict[str, tuple[str, ...]] = {"allowed_tools": (), "defer_loading": ("default_config", "defer_loading")}
 
 
 def _settings(rest: Node) -> Node | None:

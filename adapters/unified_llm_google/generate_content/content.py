@@ -350,10 +350,12 @@ def write_message(c: Node, w: Writer) -> list[Any] | None:
 @items.write("reasoning")
 def write_reasoning(c: Node, w: Writer) -> list[Any]:
     if is_foreign(c, w):
-        # Consumed whole by `park`, which gave it its fate; a client is shown the thought meanwhile.
-        shown = _thoughts([*(c.pop("summary", None) or ()), *(c.pop("content", None) or ())], w)
-        for key in ("id", "status", "opaque", "extra"):
+        # `park` reported its proof, and the whole where there is nothing that a client is shown meanwhile.
+        shown = _thoughts([*(c.pop("summary", None) or ()), *(c.get("content") or ())], w)
+        for key in ("opaque",) if shown else ("id", "status", "opaque", "extra", "content"):
             c.pop(key, None)
+        if c.get("content"):
+            c["content"] = Fated("approximated", "as a summary of thoughts")
         return shown
     out = _thoughts(c.pop("summary", None) or [], w)
     if c.get("content"):

@@ -112,8 +112,10 @@ def _read_supports(meta: Node, doc: Node, texts: dict[int, Node], node: Node, r:
             if chunk is not None:
                 r.place(note, ("type",), ("groundingSupports", number, "groundingChunkIndices", nth))
             for key, name in (("start_index", "startIndex"), ("end_index", "endIndex")):
-                if name in doc["groundingSupports"][number]["segment"]:
-                    r.place(note, (key,), ("groundingSupports", number, "segment", name))
+                given_segment = doc["groundingSupports"][number]["segment"]
+                if given_segment:  # a start of zero is left out
+                    at_ = (name,) if name in given_segment else ()
+                    r.place(note, (key,), ("groundingSupports", number, "segment", *at_))
             used.add(-1 if chunk is None else chunk)
     first = texts[min(texts)]
     for place, (fields, places, kind) in enumerate(read):

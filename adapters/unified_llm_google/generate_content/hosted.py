@@ -182,6 +182,7 @@ def read_tool_call(w: Node, r: Reader) -> Node:
     own, item, tool = _begin(w, "toolCall", "call", r)
     if own.pop("toolType") == _IMAGE:
         item["search_type"] = "image"
+        r.place(item, ("search_type",), ("toolCall", "toolType"))
     if type(own.get("args")) is not dict:
         return item
     place(r, item, "action", "toolCall", "args")

@@ -249,7 +249,11 @@ def write_media(c: Node, w: Writer) -> Node | None:
             at = media_type.lower().find(";base64")
             return _inline(c, key, payload.strip() if payload[:1].isspace() else payload, media_type[:at] or None, w)
         if key == "file_data":
-            return _inline(c, key, value, _guess(c), w)
+            guessed = _guess(c)
+            inline = _inline(c, key, value, guessed, w)
+            if guessed is not None:
+                w.added(inline["inlineData"], "mimeType", "read off the name")
+            return inline
         return _file(c, key, value, w)
     return None
 

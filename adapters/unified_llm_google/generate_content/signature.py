@@ -102,16 +102,22 @@ def _anchor(wire: Node, w: Writer) -> str:
 
 
 def park(item: Node, w: Writer) -> None:
-    """Withhold a whole item whose proof is another provider's: it waits for the next part, or is reported."""
+    """Withhold a whole item whose proof is another provider's: it waits for the next part, or is reported.
+
+    A client is shown the text of a thought, so its proof alone is withheld from it.
+    """
     if w.facing == "client":
+        is_shown = item.get("type") == "reasoning" and bool(item.get("summary") or item.get("content"))
         if w.secret is None:
             # When it comes back it cannot be distinguished from a forged one.
             fate, why = "lost" if w.vault is None else "parked", "without a secret no client can return it"
-            w.drop(item, why, fate)
+            if not is_shown:
+                w.drop(item, why, fate)
             w.report(item, ("opaque",), fate, why)
             return
         w.context.setdefault("sealed", []).append(item)
-        w.drop(item, "kept in an envelope", "parked")
+        if not is_shown:
+            w.drop(item, "kept in an envelope", "parked")
         w.report(item, ("opaque",), "parked", "kept in an envelope")
     else:
         w.drop(item, "foreign", "parked" if w.vault is not None else "lost")

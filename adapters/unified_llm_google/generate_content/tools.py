@@ -67,16 +67,24 @@ def read_tools(wires: Any, r: Reader) -> list[Node]:
         if nulls:  # the nulls beside the requested tools
             r.form(out[first], "nulls", [snake(key) if key in spelled else key for key in nulls])
             w = {key: value for key, value in w.items() if key not in nulls}
-        if w or len(out) == first:
+        if len(out) == first:
             to_snake(w, spelled)
-            native: Node = {"type": NATIVE}
-            r.form(native, "of", "tools")
-            if w:
-                r.keep(native, w)
-            out.append(r.made(native, wire))
+            out.append(r.made(_native(w, r), wire))
+        elif w:
+            to_snake(w, spelled)
+            out += [r.made(_native({key: w[key]}, r), wire, key) for key in w]
         for tool in out[first:]:
             r.form(tool, "group", group)
     return out
+
+
+def _native(rest: Node, r: Reader) -> Node:
+    """A tool of which nothing is known: what a `Tool` object has beside the tools that can be read."""
+    native: Node = {"type": NATIVE}
+    r.form(native, "of", "tools")
+    if rest:
+        r.keep(native, rest)
+    return native
 
 
 def _from(tool: Node, wire: Node, path: tuple[Any, ...], r: Reader) -> Node:

@@ -164,6 +164,7 @@ def read_result(w: Node, item: Node, r: Reader) -> None:
         item["output"] = w.pop("result")
     elif _are_contents(value):
         item["output"] = r.nodes(user_parts, w.pop("result"))
+        r.place(item, ("output",), ("result",))
     elif type(value) is dict or type(value) is list:
         item["output"] = dump_text(w.pop("result"))
         r.form(item, "result", "json")

@@ -199,17 +199,19 @@ def read_file(w: Node, r: Reader) -> Node:
 @user_parts.read("document_url")
 def read_document(w: Node, r: Reader) -> Node:
     """A file by its URL, as some servers have it. https://docs.mistral.ai/capabilities/document_ai/document_qna"""
-    part: Node = {"type": "input_file", "file_url": _text_of(w, "document_url")}
+    url = _text_of(w, "document_url")
+    key = "file_data" if url.startswith("data:") else "file_url"
+    part: Node = {"type": "input_file", key: url}
     if type(w.get("document_name")) is str:
         part["filename"] = w.pop("document_name")
         r.place(part, ("filename",), ("document_name",))
     r.form(part, "file_url", "document_url")
-    r.place(part, ("file_url",), ("document_url",))
+    r.place(part, (key,), ("document_url",))
     return read_cache(w, part, r)
 
 
 def _write_document(c: Node, w: Writer) -> Node:
-    wire: Node = {"type": "document_url", "document_url": c.pop("file_url")}
+    wire: Node = {"type": "document_url", "document_url": c.pop("file_data" if "file_data" in c else "file_url")}
     if type(c.get("filename")) is str:
         wire["document_name"] = c.pop("filename")
     return write_cache(c, wire, w)
@@ -231,6 +233,8 @@ def write_file(c: Node, w: Writer) -> Node | None:
     form = w.form(c, "file_url") if w.same or not w.dialect else None
     wanted = form if w.same else form or w.dialect.get("file_part")
     if wanted == "document_url" and type(c.get("file_url")) is str and not c.get("file_data"):
+        return _write_document(c, w)
+    if form == "document_url" and str(c.get("file_data")).startswith("data:") and "file_url" not in c:
         return _write_document(c, w)
     file = {key: c.pop(key) for key in _FILE_KEYS if key in c}
     data, media_type = file.get("file_data"), c.get("media_type")

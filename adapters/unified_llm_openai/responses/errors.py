@@ -193,11 +193,12 @@ def _write_fields(c: Node, w: Writer) -> Node:
 def _write_code(c: Node, w: Writer) -> Node:
     if _was_read(c, w) and not w.dialect.get("strict"):
         return _write_fields(c, w)
-    kind = c.pop("type", None) or "other"
-    wire = response_error(c, kind)
+    said = c.pop("type", None)
+    wire = response_error(c, said or "other")
     if wire["code"] == c.get("code"):
         del c["code"]
     c.pop("message", None)
+    tell_type(said, c, wire, w)
     pop_http(c, w)
     return wire
 

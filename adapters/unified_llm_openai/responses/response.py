@@ -194,6 +194,8 @@ def _write_end(c: Node, wire: Node, refused: bool, own: bool) -> None:
         word = INCOMPLETE.writes[reason]
         wire["incomplete_details"] = {"reason": word}
         finish["reason"] = Fated("approximated", f"sent as {word!r}") if INCOMPLETE.read(word) != reason else None
+        if native is not None:
+            finish["native"] = Fated("approximated", f"sent as {word!r}")
 
 
 def pop_implied(c: Node, wire: Node, output: list[Node]) -> None:

@@ -131,6 +131,7 @@ def _cited(kind: str, w: Node, r: Reader) -> Node:
     del own["content"]
     if type(own.get("citations")) is list:
         node["annotations"] = r.nodes(citations, own.pop("citations"))
+        r.place(node, ("annotations",), ("citationsContent", "citations"))
     if not node.get("annotations"):
         r.form(node, "cited", True)
     return node
