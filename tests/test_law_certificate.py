@@ -54,6 +54,14 @@ def test_the_check_finds_nothing(source: str, target: str, kind: str) -> None:
     assert not failures, show(failures, "certificate", len(found))
 
 
+@pytest.mark.parametrize("listed", sorted(GAPS), ids="-".join)
+def test_a_listed_gap_still_occurs(listed: tuple[str, str, str]) -> None:
+    name, target = GAPS[listed]
+    source, kind, _ = name.split("/", 2)
+    found = suite.certified([each for each in fixtures(source, kind) if each["id"] == name], target)
+    assert listed in {gap(each, source, target, kind) for each in found}
+
+
 # --- a check that finds nothing anywhere would prove nothing
 
 BODY: dict[str, Any] = {
@@ -196,6 +204,7 @@ def _moved(leaf: Leaf, path: str, place: str) -> Leaf:
         (Leaf("/temperature", rule="schema"), "no rule"),
         (Leaf("/temperature", rule="sum"), "no rule"),
         (Leaf("/temperature", rule="constant"), "no rule"),
+        (Leaf("/temperature", rule="reference"), "no rule"),
         (Leaf("/temperature", loss="/seed"), "no loss"),
         (Leaf("/temperature", loss="/nothing"), "no loss"),
         (Leaf("/seed", ("/max_tokens",), "/seed"), "contradiction"),
@@ -341,3 +350,38 @@ def test_a_document_that_is_one_text_has_one_leaf() -> None:
     done = ul.convert("Bad gateway", source="openai-chat", target="openai-chat", kind="error", trace=True)
     assert done.trace is not None
     assert [leaf.path for leaf in done.trace.leaves] == [""]
+
+
+def places(body: dict[str, Any], source: str, target: str, kind: Any = "request") -> dict[str, tuple[str, ...]]:
+    done = ul.convert(body, source=source, target=target, kind=kind, trace=True)
+    assert done.trace is not None
+    assert suite.verify(body, done.value, done.trace, done.losses, http=done.http)
+    return {leaf.path: leaf.to for leaf in done.trace.leaves}
+
+
+def test_short_texts_are_not_taken_for_others() -> None:
+    parts = [{"type": "text", "text": text} for text in ("Q", "a")]
+    turns = [{"role": "user", "content": parts[:1]}, {"role": "assistant", "content": parts[1:]}]
+    body = {"model": "m", "max_tokens": 9, "messages": [*turns, {"role": "user", "content": "Go on"}]}
+    found = places(body, "anthropic-messages", "google-generate-content")
+    assert found["/messages/0/content/0/text"] == ("/contents/0/parts/0/text",)
+    assert found["/messages/1/content/0/text"] == ("/contents/1/parts/0/text",)
+
+
+def test_switches_go_to_the_list_of_what_is_on() -> None:
+    toolset: dict[str, Any] = {"type": "mcp_toolset", "mcp_server_name": "pilot"}
+    toolset |= {"default_config": {"enabled": False}, "configs": {"guide": {"enabled": True}}}
+    server = {"type": "url", "name": "pilot", "url": "https://mcp.example.com/p"}
+    body = {**BODY, "messages": BODY["messages"][1:2], "mcp_servers": [server], "tools": [toolset]}
+    body = {key: body[key] for key in ("model", "messages", "max_tokens", "mcp_servers", "tools")}
+    found = places(body, "anthropic-messages", "openai-responses")
+    assert found["/tools/0/configs/guide/enabled"] == ("/tools/0/allowed_tools/0",)
+    assert found["/tools/0/default_config/enabled"] == ("/tools/0/allowed_tools/0",)
+    assert found["/tools/0/mcp_server_name"] == ("/tools/0/server_label",)
+
+
+def test_texts_that_are_joined_are_all_in_the_place() -> None:
+    outputs = [{"type": "text", "text": "Hello"}, {"type": "text", "text": "bye"}]
+    body = {"id": "v1_x", "model": "m", "status": "completed", "outputs": outputs}
+    found = places(body, "google-interactions", "openai-chat", "response")
+    assert found["/outputs/0/text"] == found["/outputs/1/text"] == ("/choices/0/message/content",)

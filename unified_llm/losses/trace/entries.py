@@ -9,7 +9,7 @@ __all__ = ["ORIGINS", "RULES", "Disposition", "Leaf", "Made", "Provenance", "Rul
 Disposition = Literal["carried", "reported", "default", "generated", "unknown"]
 """What became of a leaf of the source, in a word: `unknown` is a fault of the engine."""
 
-Rule = Literal["default", "empty", "generated", "position", "shape", "schema", "sum", "constant"]
+Rule = Literal["default", "empty", "generated", "position", "shape", "schema", "sum", "constant", "reference"]
 Provenance = Literal[
     "added",
     "shape",
@@ -28,13 +28,14 @@ Provenance = Literal[
 
 RULES: dict[str, str] = {
     "default": "the documented default of the source, or a value without information (losses/defaults.toml)",
-    "empty": "null, an empty text, object or list, which contains nothing",
+    "empty": "null, an empty text, object or list, which contains nothing; or a zero with nothing else beside it",
     "generated": "an id that this library made, not the source",
     "position": "the number of an element of a list, or of a character of a text",
     "shape": "the name of what its object is, which the object is in the target too, under that name or another",
     "schema": "a keyword of a JSON schema that the target has in other words, or implies",
     "sum": "a count that is the sum of others beside it",
     "constant": "a value that every client of the source may send, which means nothing to others",
+    "reference": "the id or the name of an object elsewhere in the source, whose own has an entry",
 }
 """Why a leaf of the source may be neither in the target nor in the loss report."""
 

@@ -63,6 +63,12 @@ def _fits(keys: Keys, one: Any, other: Any) -> bool:
         return bool(is_made(one) or is_made(other))
     if type(one) is not str or type(other) is not str or one == other:
         return True
+    if keys[-1:] == ("role",):
+        return {one, other} <= _ABOVE
+    if keys[-1:] == ("code",):
+        return False
+    if keys[-1:] and keys[-1] in _SAID:
+        return one in other or other in one
     if one[:1] in _OPENING and other[:1] in _OPENING:
         return bool(_value(one) == _value(other))
     return " " not in one.strip() or " " not in other.strip() or one in other or other in one
@@ -154,7 +160,13 @@ def _slot(unit: Keys, keys: Keys) -> Any:
     return "text" if last in _TEXTS else last
 
 
-_TEXTS = frozenset((key,) for key in ("content", "text", "input", "instructions", "output", "refusal"))
+_ABOVE = frozenset(("system", "developer"))
+"""Roles that some protocols have one word for."""
+
+_SAID = frozenset(("content", "text", "input", "instructions", "output", "refusal"))
+"""Keys under which there are texts."""
+
+_TEXTS = frozenset((key,) for key in _SAID)
 
 
 def _above(unit: Keys) -> Iterator[Keys]:

@@ -7,6 +7,7 @@ both come from the same notes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,7 @@ TAGS = frozenset(
         *("native_finish_reason", "output_format", "display", "summary", "thinking_summaries", "includeThoughts"),
         *("include_thoughts", "tool_choice", "outcome", "is_error", "search_type", "language"),
         *("detail", "retrieval_types", "execution", "refusal_reason", "behavior", "category", "method"),
+        *("urlRetrievalStatus", "search_types", "search_content_types", "reason"),
     )
 )
 """Keys whose word is what the object around it is: another protocol may have a key, or an object of its own, for it."""
@@ -98,16 +100,16 @@ class Places:
                 self._walk(inner, (*path, key), near, (*keys, key))
 
     def _note_node(self, path: Keys, node: Any, wire: Any) -> None:
-        place = self._finder.path_of(wire) + self._reader.below.get(id(node), ())
-        if exists(self.document, place):
+        place = _spelled(self.document, self._finder.path_of(wire) + self._reader.below.get(id(node), ()))
+        if place is not None:
             self.nodes[path] = place
 
     def _of(self, value: Any, near: Any, keys: Keys) -> tuple[Keys, ...]:
         same = self._same.get(id(value))
         if same is not None:
             return (same,)
-        place = self._finder.source_of(near, keys)
-        if not exists(self.document, place):
+        place = _spelled(self.document, self._finder.source_of(near, keys))
+        if place is None:
             return ()
         there = at(self.document, place)
         if is_leaf(there):
@@ -142,6 +144,23 @@ class Places:
                 place = kept if kept and exists(self.document, kept) else None
             if place is not None:
                 self.wire[path + keys] = (place,)
+
+
+def _spelled(document: Any, path: Keys) -> Keys | None:
+    """The path as its keys are spelled in the document (`camelCase` or `snake_case`); None where it does not exist."""
+    if exists(document, path):
+        return path
+    found: Keys = ()
+    for key in path:
+        here = at(document, found)
+        if type(here) is dict and key not in here and type(key) is str:
+            snake = re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", key)
+            camel = re.sub("_[a-z]", lambda letters: letters[0][1].upper(), key)
+            key = snake if snake in here else camel
+        found += (key,)
+        if not exists(document, found):
+            return None
+    return found
 
 
 def _values(value: Any) -> Iterator[tuple[Keys, Any]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..walk import Path, get, leaves
+from ..walk import Path, get, leaves, same
 
-__all__ = ["around", "below", "is_empty", "parent", "scalars", "short"]
+__all__ = ["around", "below", "is_empty", "is_unset", "parent", "scalars", "short"]
 
 
 def below(known: Mapping[str, tuple[Path, Any]]) -> dict[Path, list[str]]:
@@ -43,6 +43,14 @@ def around(document: Any, path: Path) -> Iterator[Any]:
 def is_empty(value: Any) -> bool:
     """Whether a value contains nothing, as JSON text too."""
     return value is None or value == [] or value == {} or (type(value) is str and value in ("", "{}", "[]"))
+
+
+def is_unset(document: Any, path: Path) -> bool:
+    """Whether a value is zero, and all others in its object contain nothing."""
+    around = get(document, path[:-1]) if path else None
+    if type(around) is not dict or len(around) < 2 or not same(around[path[-1]], 0):
+        return False
+    return all(is_empty(value) for key, value in around.items() if key != path[-1])
 
 
 def short(value: Any) -> str:

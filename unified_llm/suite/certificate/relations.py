@@ -19,7 +19,7 @@ from typing import Any
 from ...foundation import packaged
 from ..walk import leaves, same
 
-__all__ = ["RELATIONS", "is_sum", "plain", "relation_of", "shaped", "table"]
+__all__ = ["RELATIONS", "is_sum", "is_word", "plain", "relation_of", "shaped", "table"]
 
 Path = tuple[str | int, ...]
 
@@ -35,7 +35,7 @@ def _empty(x: Any, y: Any) -> bool:
 _NOTHING: tuple[Any, ...] = (None, "", [], {}, "{}", "[]")
 
 
-def _word(x: Any, y: Any) -> bool:
+def is_word(x: Any, y: Any) -> bool:
     """Words of two protocols for one thing: spelled differently, or in one class of the table."""
     if type(x) is bool or type(y) is bool:
         x, y = (str(each).lower() if type(each) is bool else each for each in (x, y))
@@ -112,7 +112,9 @@ def is_sum(y: Any, beside: Sequence[int], x: int = 0) -> bool:
     """Whether a count is the sum of others, or of one of them and others, or what is left of it without them."""
     if type(y) is not int:
         return False
-    for size in range(1, 4):
+    if y == 0:  # nothing is left where one of the others is the sum of the rest
+        return any(is_sum(each, [*beside[:number], *beside[number + 1 :]]) for number, each in enumerate(beside[:12]))
+    for size in range(1, 5):
         for some in combinations(beside[:12], size):
             if y == x + sum(some) or (x and y == x - sum(some)):
                 return True
@@ -122,7 +124,8 @@ def is_sum(y: Any, beside: Sequence[int], x: int = 0) -> bool:
 def _in_json(at: Path, x: Any, text: Any) -> bool:
     """A value in an object that is written as JSON text, at the same keys."""
     for keys, value in _parsed(text):
-        if _same(x, value) and (not keys or at[-len(keys) :] == keys or at[-1:] == keys[-1:]):
+        is_there = not keys or at[-len(keys) :] == keys or at[-1:] == keys[-1:]
+        if is_there and (_same(x, value) or _number_text(x, value)):
             return True
     return False
 
@@ -206,13 +209,15 @@ def relation_of(
         return "split"
     if type(x) is int and is_sum(y, beside(), x):
         return "sum"
-    if type(x) is str and x in place:
+    if (type(x) is str and x in place) or (type(y) is str and y in at):
         return "key"
+    if x is False and table()["listed"].get("/".join(map(str, at[-2:]))) in place:
+        return "listed"
     return "envelope" if _enclosed(x, y) else None
 
 
 _ALONE: dict[str, Callable[[Any, Any], bool]] = {
-    "same": _same, "empty": _empty, "word": _word, "number": _number_text, "time": _time, "base64": _base64,
+    "same": _same, "empty": _empty, "word": is_word, "number": _number_text, "time": _time, "base64": _base64,
 }  # fmt: skip
 
 RELATIONS = (
@@ -224,12 +229,14 @@ RELATIONS = (
     "split",
     "sum",
     "key",
+    "listed",
     "envelope",
     "shape",
     "route",
     "reported",
 )
-"""The relations, in the order in which they are tried: `shape` is that of a tag and the node in which it is meant,
+"""The relations, in the order in which they are tried: `listed` is that of a switch that is off, and a list of what is
+on; `shape` is that of a tag and the node in which it is meant,
 `route` that of a value and the HTTP route, and `reported` that of a value whose change the loss report has."""
 
 
@@ -259,7 +266,9 @@ def _told(key: str, value: Any, deep: bool = True) -> set[str]:
 
 
 def plain(word: str) -> str:
-    """A word without case and punctuation."""
+    """A word without case, punctuation, and what stands before every word of its enumeration."""
+    for prefix in table()["prefixes"]:
+        word = word.removeprefix(prefix)
     return re.sub(r"[^a-z0-9]", "", word.lower())
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cached_property, partial
+from operator import itemgetter
 from typing import Any, Literal
 from urllib.parse import unquote
 
@@ -19,8 +20,8 @@ from ..defaults import is_default
 from ..walk import Path, as_path, get, is_prefix, leaves, pointer, same
 from ..walk import nodes as walk
 from .constants import is_constant, is_envelope, is_in_http, is_in_schema, is_library_text, is_position, means_status
-from .documents import around, below, is_empty, parent, scalars, short
-from .relations import is_sum, relation_of, shaped, table
+from .documents import around, below, is_empty, is_unset, parent, scalars, short
+from .relations import is_sum, is_word, relation_of, shaped, table
 from .verdict import Code, Problem, Verification
 
 __all__ = ["verify"]
@@ -110,7 +111,7 @@ class _Check:
             self._fault("unaccounted", leaf.path, f"{short(value)} has no place, loss or rule")
         if leaf.rule is not None and not self._rules(leaf, at, value):
             self._fault("no rule", leaf.path, f"{leaf.rule!r} does not hold for {short(value)}")
-        if loss is not None and loss.fate == "lost" and leaf.path == leaf.loss and leaf.to:
+        if loss is not None and loss.fate == "lost" and leaf.to:
             self._fault("contradiction", leaf.path, f"lost, and at {leaf.to[0]}")
         for place in leaf.to:
             self._place(leaf, at, value, place, loss)
@@ -127,7 +128,9 @@ class _Check:
 
     def _rules(self, leaf: Leaf, at: Path, value: Any) -> bool:
         if leaf.rule == "empty":
-            return is_empty(value)
+            return is_empty(value) or is_unset(self.source, at)
+        if leaf.rule == "reference":
+            return self._is_reference(at, value)
         if leaf.rule == "generated":
             return is_made(value)
         if leaf.rule == "position":
@@ -146,10 +149,27 @@ class _Check:
             for depth in range(len(at), 0, -1)
         )
 
+    def _is_failure(self, word: Any) -> bool:
+        """Whether a word is the one of an error by the HTTP status, or by a header."""
+        status, headers = self.http.get("status"), self.http.get("headers") or {}
+        if type(status) is not int or status < 400:
+            return False
+        return word == "failed" or means_status(word, status) or any(is_word(word, text) for text in headers.values())
+
+    def _is_reference(self, at: Path, value: Any) -> bool:
+        """Whether a value is the id or name of something, and stands elsewhere with an account."""
+        if at[-1] not in table()["references"]:
+            return False
+        same_text = [path for path, (_, other) in self.mine.items() if same(value, other) and path != pointer(at)]
+        return any(self._leaves[path].to or self._leaves[path].loss for path in same_text if path in self._leaves)
+
     def _is_shape(self, at: Path, word: Any) -> bool:
         """Whether the objects to which the other leaves of an object went are what its tag names."""
-        if self.trace.kind == "error" and means_status(word, self.http.get("status")):
+        if self._is_failure(word):
             return True
+        beside = [self._leaves[path] for path in self._others(self.mine, at) if path in self._leaves]
+        if beside and all(entry.loss is not None or entry.rule for entry in beside):
+            return True  # its object is in the report, leaf by leaf
         nodes = [
             node
             for path in self._others(self.mine, at)
@@ -171,9 +191,9 @@ class _Check:
             if path in self.mine
             for node in around(self.source, self.mine[path][0])
         ]
-        if self.trace.kind == "error" and means_status(word, self.http.get("status")):
+        if self._is_failure(word):
             return True
-        if any(shaped(word, node) for node in nodes):
+        if any(shaped(word, node) for node in nodes or map(itemgetter(1), walk(self.source))):
             return True
         if is_constant(self.trace.target, where, word, 1 if not nodes else 2):
             return True
@@ -186,6 +206,8 @@ class _Check:
     def _stands_in(self, where: Path) -> bool:
         """Whether a value near what went to the objects around a place is in the report, in another form."""
         changed = [loss.path for loss in self.reported.values() if loss.fate != "lost"]
+        if any(repr(get(self.target, where)) in loss.detail for loss in self.reported.values()):
+            return True
         if not changed:
             return False
         for depth in range(len(where) - 1, 0, -1):
@@ -267,9 +289,13 @@ class _Check:
             found = get(dict(self.http), as_path(dict(self.http), place.removeprefix("http:")))
         except (LookupError, ValueError):
             return None
-        if same(value, found) or (type(found) is str and str(value) in unquote(found)):
+        name = str(value)
+        for kind in table()["resources"]:
+            name = name.removeprefix(kind)
+        if same(value, found) or (type(found) is str and name in unquote(found)):
             return "route"
-        return "route" if value is True and type(found) is str and "stream" in found else None
+        texts = [str(each) for each in found.values()] if type(found) is dict else [str(found)]
+        return "route" if value is True and any("stream" in text or text == "sse" for text in texts) else None
 
     # --- leaves of the target
 
