@@ -51,8 +51,8 @@ What holds everywhere:
   that the target requires in addition as `added`.
 * Off is off where the model can be switched off (a budget of 0, the effort `none`, `disabled`); where it cannot, the
   request contains the lowest setting, and the loss report contains the change.
-* A budget that is drawn from an effort leaves a fifth of the output limit to the answer. At Messages, one that the client
-  named raises the limit. A forced tool wins over thinking, thinking over temperature, `top_p` and `top_k`.
+* A budget that is drawn from an effort leaves a fifth of the output limit to the answer. At Messages, one that the
+  client named raises the limit. A forced tool wins over thinking, thinking over temperature, `top_p` and `top_k`.
 * Settings that a thinking model refuses (`temperature`, `top_p`, penalties, ...) are withheld and reported as lost.
 * A model that is not in the data gets every setting that its protocol allows.
 

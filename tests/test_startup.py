@@ -26,6 +26,7 @@ TOOLS = {"typer", "rich", "unified_llm.suite", "unified_llm.drift.measure", "uni
 
 INTERNAL = {f"unified_llm.{name}" for name in ("engine", "losses", "passes", "provenance", "streams", "types")}
 STDLIB = {"dataclasses", "inspect", "logging", "pathlib", "tomllib", "typing_extensions", "importlib.metadata"}
+RARE = {"difflib", "html", "unified_llm.types.request", "unified_llm.types.validation"}  # for errors, and objects
 TABLES = {"tomllib"}  # tables are read as JSON
 SCHEMAS = {f"unified_llm.passes.schemas.{name}" for name in ("lowering", "restore")}
 # What `create` does not need without tools, structured output, streams, hooks, or an event loop.
@@ -69,7 +70,7 @@ def loaded(code: str) -> set[str]:
         pytest.param(CONVERT, MODELS | HTTP | LOOPS | SDKS | TOOLS | TABLES | SCHEMAS, id="conversion"),
         pytest.param(
             CALL + "r.output_text",
-            LOOPS | SDKS | TOOLS | NODES | OTHERS | TABLES | SCHEMAS | OPTIONAL | MODELS - LOADED,
+            LOOPS | SDKS | TOOLS | NODES | OTHERS | TABLES | SCHEMAS | OPTIONAL | RARE | MODELS - LOADED,
             id="call",
         ),
         pytest.param(COMMAND.format(["--help"]), MODELS | HTTP | LOOPS | SDKS | ADAPTERS | {"rich"}, id="help"),

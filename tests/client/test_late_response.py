@@ -6,6 +6,7 @@ import copy
 import pickle
 from collections.abc import Callable
 from threading import Thread
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from pydantic import BaseModel
 import unified_llm as ul
 from unified_llm.client import late_response
 from unified_llm.client.late_response import LateResponse
+from unified_llm.types import validation
 
 NODE = {
     "id": "r1",
@@ -93,17 +95,19 @@ def elsewhere(do: Callable[[], Any]) -> Any:
     return found[0]
 
 
-@pytest.mark.parametrize("moment", ["validate", "_is_validated"])
-def test_threads_that_look_at_once_see_the_same_objects(moment: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("module", "moment"), [(validation, "validate"), (late_response, "_is_validated")])
+def test_threads_that_look_at_once_see_the_same_objects(
+    module: ModuleType, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     response, seen = late(), []
-    real = getattr(late_response, moment)
+    real = getattr(module, moment)
 
     def overtaken(*given: Any) -> Any:
         """Before this thread has got any further, another one has looked."""
-        monkeypatch.setattr(late_response, moment, real)
+        monkeypatch.setattr(module, moment, real)
         found = real(*given) if moment == "validate" else None
         seen.append(elsewhere(lambda: response.output))
         return found if moment == "validate" else real(*given)
 
-    monkeypatch.setattr(late_response, moment, overtaken)
+    monkeypatch.setattr(module, moment, overtaken)
     assert response.output is seen[0] and response.output is seen[0]

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import BaseModel, PrivateAttr
 
 from ..types.response import Response
-from ..types.validation import validate
 
 __all__ = ["LateResponse"]
 
@@ -80,6 +79,8 @@ def _is_validated(response: LateResponse) -> bool:
 
 
 def _validate(response: LateResponse) -> None:
+    from ..types.validation import validate
+
     base: Response = validate("response", response._node)
     with _LOCK:
         if _is_validated(response):

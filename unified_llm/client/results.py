@@ -16,7 +16,6 @@ from typing_extensions import TypeVar
 
 from ..losses import Losses
 from ..types.usage import Usage
-from ..types.validation import validate
 from .history import Segment, continued
 from .late_response import LateResponse
 
@@ -197,6 +196,8 @@ def counted(usage: Usage) -> str:
 
 def objects_of(nodes: list[Node]) -> list[Item]:
     """Canonical items as objects."""
+    from ..types.validation import validate
+
     found: list[Item] = validate("items", nodes)
     return found
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Generic, Self
 
 from ..foundation.errors import RemoteProtocolError
 from ..losses import Losses
-from ..types.validation import validate
 from .opening import Opening
 from .results import Result, T
 from .telemetry.hooks import acall_hook, call_hook
@@ -58,6 +57,8 @@ class _Seen:
     @property
     def partial(self) -> Response:
         """The canonical response as far as it got."""
+        from ..types.validation import validate
+
         found: Response = validate("response", self._opening.reader.partial)
         return found
 
@@ -74,6 +75,8 @@ class _Seen:
         self._ready += self._objects(self._opening.reader.feed, event)
 
     def _objects(self, read: Callable[..., list[dict[str, Any]]], *arguments: Any) -> list[Event]:
+        from ..types.validation import validate
+
         try:
             events = read(*arguments)
         except RemoteProtocolError as error:

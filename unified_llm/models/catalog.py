@@ -12,7 +12,6 @@ import gzip
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from importlib import resources
@@ -133,6 +132,8 @@ class Catalog:
 
     def _near(self, provider: str, name: str) -> list[str]:
         """Names that may be meant: of this provider, else of those in the provider table."""
+        from difflib import get_close_matches
+
         owners = [provider] if provider in self.raw else [each for each in self.raw if each in _table()]
         names = {each.casefold(): (owner, each) for owner in reversed(owners) for each in self.raw[owner]["models"]}
         close = get_close_matches(name.casefold(), names, n=3, cutoff=0.6)
@@ -150,6 +151,8 @@ def near_providers(name: str, known: Catalog) -> list[str]:
     served = [f"{each}/{name}" for each in _table() if name in known.raw.get(each, {"models": ()})["models"]]
     if served:
         return served[:4]
+    from difflib import get_close_matches
+
     low = name.casefold()
     names = {*known.raw, *_table(), *aliases()}
     holding = sorted((each for each in names if len(low) > 2 and low in each), key=len)

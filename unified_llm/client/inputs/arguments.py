@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Collection
-from difflib import get_close_matches
 from typing import NoReturn
 
 __all__ = ["refuse_argument"]
@@ -73,6 +72,8 @@ def refuse_argument(name: str, known: Collection[str]) -> NoReturn:
     ...     print(error)
     unknown argument 'system_prompt'; did you mean 'instructions'?
     """
+    from difflib import get_close_matches
+
     hint = _DONE.get(name) or _method(name)
     if hint is None:
         near = [_ELSEWHERE[name]] if name in _ELSEWHERE else get_close_matches(name, sorted(known), 1, 0.75)
@@ -82,6 +83,8 @@ def refuse_argument(name: str, known: Collection[str]) -> NoReturn:
 
 def _method(name: str) -> str | None:
     """Which other methods have an argument of this name, or of one like it."""
+    from difflib import get_close_matches
+
     from ..responses import Responses
 
     common = inspect.signature(Responses.create).parameters

@@ -8,7 +8,6 @@ before anything is sent: in a request of the caller's own making it is a mistake
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from ...foundation.errors import InvalidBody
@@ -187,6 +186,8 @@ def _refuse_misspelled(node: Node, fields: Collection[str], path: Keys, cutoff: 
     for key, value in node.items():
         if key in fields or value is None or value == []:
             continue
+        from difflib import get_close_matches
+
         near = [_FIELDS[key]] if key in _FIELDS else get_close_matches(key, sorted({*fields} - node.keys()), 1, cutoff)
         if near:
             raise InvalidBody(pointer((*path, key)), f"unknown field {key!r}; did you mean {near[0]!r}?")
@@ -204,6 +205,8 @@ def _kind(given: Any) -> str:
 
 
 def _near(given: Any, known: Iterable[str], elsewhere: Mapping[str, str]) -> str:
+    from difflib import get_close_matches
+
     found = [elsewhere[given]] if given in elsewhere else get_close_matches(str(given), sorted(known), 1)
     return f"; did you mean {found[0]!r}?" if found else ""
 

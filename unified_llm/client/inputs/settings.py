@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Any
 
 from ...engine.pairs.mapping import json_types
@@ -29,6 +28,8 @@ def check_settings(settings: Node) -> None:
 
 
 def _check_by_model(settings: Node) -> None:
+    from difflib import get_close_matches
+
     from pydantic import ValidationError
 
     from ...types import Model, Request

@@ -8,7 +8,6 @@ key. Everything that is shown went through `Upstream.hide`.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -143,6 +142,8 @@ def failed(
 
 def _hint(body: Any, status: int | None) -> str:
     """The message for an error without one, or with one in HTML."""
+    import html
+
     answered = f"HTTP {status}" if status else "an error"
     if isinstance(body, str) and _PAGE.match(body):
         title = _TITLE.search(body)

@@ -17,7 +17,6 @@ from ...foundation.errors import InvalidBody
 from ...foundation.json_codec import load_text
 from ...losses import Loss, Losses
 from ...types.usage import Usage
-from ...types.validation import validate
 from ..history import Segment, answered_by, id_of
 from ..inputs.settings import check_settings
 from ..results import Made, Result, T, counted, items_of, objects_of, result_of, short
@@ -55,6 +54,8 @@ class Step(Generic[T]):
     @property
     def outputs(self) -> tuple[FunctionCallOutput | CustomToolCallOutput, ...]:
         """What the tools of this turn returned, as canonical items; `output_nodes` are the same as JSON."""
+        from ...types.validation import validate
+
         return tuple(validate("items", list(self.output_nodes)))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
 
@@ -171,6 +170,8 @@ def _called(tools: Iterable[Any], field: str) -> Iterator[Any]:
 
 def near(given: Any, known: Iterable[str]) -> str:
     """ "; did you mean ...?" with the nearest of the known names, or nothing."""
+    from difflib import get_close_matches
+
     found = get_close_matches(given, list(known), 1) if isinstance(given, str) else []
     return f"; did you mean {found[0]!r}?" if found else ""
 
@@ -297,6 +298,8 @@ def _checked(node: Node, path: Keys) -> Node:
 
 def _refuse_misspelled(tool: Node, keys: Collection[str] | None, path: Keys) -> None:
     """Refuse the first of the keys (None: any key) that looks like a field which is not there, in the tool or below."""
+    from difflib import get_close_matches
+
     surfaces = _surfaces(loaded()).values()
     natives = {name for each in surfaces for name in each.natives}
     fields = set(KEYS["function"]).union(*(_names(each.tools()) for each in surfaces))

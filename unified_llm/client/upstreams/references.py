@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -27,6 +26,8 @@ def check_names(given: Iterable[str], fields: Iterable[str]) -> None:
     known = {*fields, *UpstreamKeywords.__annotations__}
     for name in given:
         if name not in known:
+            from difflib import get_close_matches
+
             near = get_close_matches(name, sorted(known), 1, 0.75)
             hint = f"did you mean {near[0]!r}?" if near else "it is neither an option nor a field of an Upstream"
             raise TypeError(f"unknown argument {name!r}; {hint}")
