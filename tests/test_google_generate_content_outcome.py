@@ -80,3 +80,12 @@ def test_offsets_count_bytes_here_and_characters_there() -> None:
     assert (segment["startIndex"], segment["endIndex"]) == (len(text[:9].encode()), len(said.encode()))
     back = suite.canonical(wire, GC, "response")["output"][0]["content"][0]["annotations"][0]
     assert (back["start_index"], back["end_index"]) == (9, len(said))
+
+
+@pytest.mark.parametrize("setting", [{}, {"threshold": "block_none"}, {"category": "harassment"}])
+def test_a_safety_setting_may_lack_any_of_its_fields(setting: dict[str, str]) -> None:
+    """One without a category was read as unknown, although it had been written from a canonical one."""
+    document = {"model": "m", "input": "Hi", "safety_settings": [setting]}
+    done = ul.write(document, GC, "request")
+    back = ul.read(done.value, GC, "request", http={"path": done.http["path"]}).dump()
+    assert (back["safety_settings"], "extra" in back) == ([setting], False)

@@ -332,11 +332,11 @@ def _read_safety(w: Node, c: Node) -> None:
     if type(value) is not list:
         return
     for each in value:
-        if type(each) is not dict or not each.keys() <= {"category", "threshold", "method"} or "category" not in each:
+        if type(each) is not dict or not each.keys() <= {"category", "threshold", "method"}:
             return
         if not all(type(word) is str and word.isupper() for word in each.values()):
             return
-        if not each["category"].startswith(_HARM):
+        if not each.get("category", _HARM).startswith(_HARM):
             return
     c["safety_settings"] = [
         {key: word.removeprefix(_HARM).lower() for key, word in each.items()} for each in w.pop("safetySettings")
