@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from unified_llm.drift import HUB, Key
+from unified_llm.drift import CANONICAL, Key
 from unified_llm.drift.layout import Column, Matrix, dialects, differing_models, every_pair, matrix
 from unified_llm.drift.observe import Cell
 from unified_llm.drift.render import legend, marked
@@ -47,7 +47,7 @@ def page(found: Matrix) -> str:
     """The whole page."""
     parts = [INTRO, legend(), ""]
     parts += ["## What each protocol can carry", "", "From the canonical document to each protocol.", ""]
-    own = _columns(found, HUB)
+    own = _columns(found, CANONICAL)
     parts += [*_kinds(found, own, "###")]
     for source in protocols():
         parts += [f"## From {adapter(source).title}", "", *_kinds(found, _columns(found, source), "###")]
@@ -115,7 +115,7 @@ def _dialects(base: Matrix) -> Iterator[str]:
         for name in dialects(protocol):
             differ = {
                 key: cell
-                for key, cell in matrix(HUB, name, ["request", "response"]).cells.items()
+                for key, cell in matrix(CANONICAL, name, ["request", "response"]).cells.items()
                 if base.cells[key._replace(target=protocol)].fate != cell.fate
             }
             yield f"| `{name}` | {_differ(differ) or 'nothing'} |"
@@ -133,7 +133,7 @@ def _models(base: Matrix) -> Iterator[str]:
     yield "| protocol | models | carried otherwise |"
     yield "| --- | --- | --- |"
     for protocol, names, cells in differing_models(base.cells):
-        keyed = {Key("request", HUB, protocol, capability): cell for capability, cell in cells.items()}
+        keyed = {Key("request", CANONICAL, protocol, capability): cell for capability, cell in cells.items()}
         yield f"| `{protocol}` | {', '.join(f'`{name}`' for name in names)} | {_differ(keyed)} |"
 
 

@@ -11,7 +11,7 @@ Node = dict[str, Any]
 
 
 def canonical(body: Any, kind: str = "request", protocol: str = CHAT) -> Any:
-    """The hub's document of a wire body, without what belongs to one protocol only."""
+    """The canonical document of a wire body, without what belongs to one protocol only."""
     return bare(ul.read(body, protocol, kind).model_dump(mode="json", by_alias=True, exclude_unset=True))
 
 

@@ -132,7 +132,7 @@ def test_a_past_stays(target: str) -> None:
 
 def test_canonical_documents_come_back() -> None:
     asked = {"type": "message", "role": "user", "content": "Where?"}
-    assert suite.hub_round_trip(ACME, "request", {"model": "a-1", "input": [asked], "temperature": 0.5}) == []
+    assert suite.canonical_round_trip(ACME, "request", {"model": "a-1", "input": [asked], "temperature": 0.5}) == []
 
 
 def test_a_stream_is_its_answer() -> None:

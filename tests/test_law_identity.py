@@ -1,4 +1,7 @@
-"""The same protocol in and out is the identity, through the hub: JSON-equal with types, frame for frame, no report."""
+"""The same protocol in and out is the identity, through the canonical model.
+
+JSON-equal with types, frame for frame, no report.
+"""
 
 from __future__ import annotations
 

@@ -22,9 +22,9 @@ import pytest
 import unified_llm
 
 ROOT = Path(__file__).parents[1]
-HUB = ROOT / "unified_llm"
+CORE = ROOT / "unified_llm"
 ADAPTERS = sorted(p for p in (ROOT / "adapters").iterdir() if p.is_dir() and p.name != "__pycache__")
-SOURCES = sorted(p for top in (HUB, *ADAPTERS) for p in top.rglob("*.py"))
+SOURCES = sorted(p for top in (CORE, *ADAPTERS) for p in top.rglob("*.py"))
 
 LOOSE = {"__init__.py", "__main__.py", "cli.py", "py.typed"}
 """What may lie beside the packages: the front door and the command line."""
@@ -45,8 +45,8 @@ CROWDED = {"client/tools", "foundation", "types"}
 
 # What a conversion runs through. It declares nothing in pydantic and opens no connection, so it imports neither.
 HOT_PACKAGES = "engine foundation losses passes provenance streams".split()
-HOT = [HUB / "__init__.py", *(p for name in HOT_PACKAGES for p in (HUB / name).rglob("*.py"))]
-HOT += [p for p in SOURCES if not p.is_relative_to(HUB)]
+HOT = [CORE / "__init__.py", *(p for name in HOT_PACKAGES for p in (CORE / name).rglob("*.py"))]
+HOT += [p for p in SOURCES if not p.is_relative_to(CORE)]
 HEAVY = {"anthropic", "google", "httpx", "httpx2", "openai", "pydantic", "rich", "sqlalchemy", "starlette", "typer"}
 
 VENDORS = re.compile(
@@ -57,7 +57,7 @@ VENDORS = re.compile(
 
 
 def name_of(path: Path) -> str:
-    base = HUB.parent if path.is_relative_to(HUB) else ROOT / "adapters"
+    base = CORE.parent if path.is_relative_to(CORE) else ROOT / "adapters"
     parts = path.relative_to(base).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -125,7 +125,7 @@ def run(code: str, tmp_path: Path) -> str:
 
 
 def test_the_folders_are_where_the_design_has_them() -> None:
-    assert HUB.is_dir() and ADAPTERS
+    assert CORE.is_dir() and ADAPTERS
     assert all(re.fullmatch("unified_llm_[a-z0-9]+", p.name) for p in ADAPTERS), ADAPTERS
 
 
@@ -135,7 +135,7 @@ def test_source_roots_are_no_packages(folder: str) -> None:
     assert not (ROOT / folder / "__init__.py").exists()
 
 
-@pytest.mark.parametrize("package", [HUB, *ADAPTERS], ids=lambda p: p.name)
+@pytest.mark.parametrize("package", [CORE, *ADAPTERS], ids=lambda p: p.name)
 def test_every_package_is_typed(package: Path) -> None:
     assert (package / "py.typed").is_file()
     folders = {package, *(p.parent for p in package.rglob("*.py"))}
@@ -165,8 +165,8 @@ def test_the_hot_path_imports_nothing_heavy() -> None:
 
 
 def test_nothing_lies_beside_the_packages_but_the_front_door() -> None:
-    assert {p.name for p in HUB.iterdir() if p.is_file()} == LOOSE
-    packages = {p.relative_to(HUB).parts[0] for p in SOURCES if p.is_relative_to(HUB) and p.parent != HUB}
+    assert {p.name for p in CORE.iterdir() if p.is_file()} == LOOSE
+    packages = {p.relative_to(CORE).parts[0] for p in SOURCES if p.is_relative_to(CORE) and p.parent != CORE}
     assert packages == set(chain(*FLOORS))
 
 
@@ -182,7 +182,7 @@ def test_the_packages_import_downwards() -> None:
 
 
 def test_no_imports_go_round_in_a_circle() -> None:
-    modules = {name_of(path): path for path in SOURCES if path.is_relative_to(HUB)}
+    modules = {name_of(path): path for path in SOURCES if path.is_relative_to(CORE)}
     left = {name: imported(when_run(tree_of(path)), path) - {name} for name, path in modules.items()}
     while True:
         wanted = set(chain.from_iterable(left.values()))
@@ -200,14 +200,14 @@ def room(name: str) -> str:
 
 
 def test_a_folder_holds_about_a_dozen_modules() -> None:
-    folders = {path.parent for path in SOURCES if path.is_relative_to(HUB)}
-    sizes = {p.relative_to(HUB).as_posix(): sum(q.name != "__init__.py" for q in p.glob("*.py")) for p in folders}
+    folders = {path.parent for path in SOURCES if path.is_relative_to(CORE)}
+    sizes = {p.relative_to(CORE).as_posix(): sum(q.name != "__init__.py" for q in p.glob("*.py")) for p in folders}
     assert {name for name, size in sizes.items() if size > MOST} == CROWDED
 
 
 def test_a_conversion_loads_nothing_heavy(tmp_path: Path) -> None:
     adapters = [f"{p.name}.{q.name}" for p in ADAPTERS for q in p.iterdir() if (q / "__init__.py").is_file()]
-    hot = [name_of(p) for p in HOT if p.is_relative_to(HUB)]
+    hot = [name_of(p) for p in HOT if p.is_relative_to(CORE)]
     loaded = run(
         "import sys, importlib\n"
         "before = set(sys.modules)\n"
@@ -225,8 +225,8 @@ def test_a_conversion_loads_nothing_heavy(tmp_path: Path) -> None:
     assert not set(loaded.split()) & HEAVY
 
 
-def test_the_hub_names_no_vendor() -> None:
-    found = [each for path in SOURCES if path.is_relative_to(HUB) for each in vendors_in(path)]
+def test_the_core_names_no_vendor() -> None:
+    found = [each for path in SOURCES if path.is_relative_to(CORE) for each in vendors_in(path)]
     assert not found, "vendor facts live in data files or in adapters:\n" + "\n".join(found)
 
 
@@ -286,9 +286,9 @@ def test_public_names_are_sorted_and_importable() -> None:
 
 
 def test_the_front_door_lists_its_public_names() -> None:
-    names = declared_all(HUB / "__init__.py")
+    names = declared_all(CORE / "__init__.py")
     assert names is not None
-    bound = {alias.asname or alias.name for node in tree_of(HUB / "__init__.py").body
+    bound = {alias.asname or alias.name for node in tree_of(CORE / "__init__.py").body
              if isinstance(node, ast.ImportFrom) and node.level for alias in node.names}  # fmt: skip
     assert {name for name in bound if not name.startswith("_")} <= set(names)
 
@@ -310,7 +310,7 @@ LAZY = ["", "client", "drift", "engine", "models", "types"]
 
 @pytest.mark.parametrize("package", LAZY)
 def test_checkers_and_completion_are_shown_what_loads_on_first_use(package: str) -> None:
-    path = HUB / package / "__init__.py"
+    path = CORE / package / "__init__.py"
     module = importlib.import_module(name_of(path))
     names = declared_all(path)
     assert names is not None and dir(module) == sorted(names)
@@ -325,14 +325,14 @@ def test_checkers_and_completion_are_shown_what_loads_on_first_use(package: str)
 
 
 def test_everything_of_the_client_and_the_model_is_at_the_front() -> None:
-    front = declared_all(HUB / "__init__.py")
-    packages = {name for name, home in for_checkers(HUB / "__init__.py").items() if not home}
+    front = declared_all(CORE / "__init__.py")
+    packages = {name for name, home in for_checkers(CORE / "__init__.py").items() if not home}
     below = {
-        *(declared_all(HUB / "client" / "__init__.py") or ()),
-        *(declared_all(HUB / "types" / "__init__.py") or ()),
+        *(declared_all(CORE / "client" / "__init__.py") or ()),
+        *(declared_all(CORE / "types" / "__init__.py") or ()),
     }
     assert front is not None and below <= set(front)
-    assert {path.name for path in HUB.iterdir() if path.is_dir()} & set(front) == packages
+    assert {path.name for path in CORE.iterdir() if path.is_dir()} & set(front) == packages
 
 
 def test_canonical_classes_load_on_first_use(tmp_path: Path) -> None:
@@ -369,7 +369,7 @@ def test_the_wheel_built_through_the_sdist_holds_the_packages_and_nothing_else(t
     files = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert {name.partition("/")[0] for name in files} == {"unified_llm", *(p.name for p in ADAPTERS)}
     # Data and markers too: whatever is neither compiled nor hidden.
-    tree = {p.relative_to(top.parent).as_posix() for top in (HUB, *ADAPTERS) for p in top.rglob("*")
+    tree = {p.relative_to(top.parent).as_posix() for top in (CORE, *ADAPTERS) for p in top.rglob("*")
             if p.is_file() and "__pycache__" not in p.parts and not p.name.startswith(".")}  # fmt: skip
     assert files == tree
 

@@ -56,7 +56,7 @@ def round_trip(wire: Any) -> tuple[Any, Writer]:
         {"type": "say", "who": "a user", "parts": "hi"},
         {"type": "say"},
         {"type": "shout", "loud": True},
-        {"type": "message", "role": "a hub type's name that this protocol does not have"},
+        {"type": "message", "role": "a canonical type that this protocol does not have"},
         {"type": 7},
         {"type": None, "parts": "hi"},
         "not even an object",
@@ -122,7 +122,7 @@ def test_the_canonical_value_wins_over_an_extra_and_that_is_said() -> None:
     assert [(keys[-1], detail) for _, keys, _, detail, _ in writer.raw] == [("parts", "the canonical value wins")]
 
 
-def test_an_unread_node_keeps_its_type_only_if_the_hub_has_none_of_that_name() -> None:
+def test_an_unread_node_keeps_its_type_only_if_no_canonical_type_has_that_name() -> None:
     reader = Reader("toy")
     unknown, taken = reader.nodes(items, [{"type": "shout", "a": 1}, {"type": "message", "a": 1}])
     assert unknown["type"] == "shout"

@@ -31,7 +31,7 @@ def test_text_messages_keep_role_and_string() -> None:
     ]
 
 
-def test_parts_are_flat_in_the_hub() -> None:
+def test_canonical_parts_are_flat() -> None:
     parts = [
         {"type": "text", "text": "t", "prompt_cache_breakpoint": {"mode": "explicit"}},
         {"type": "image_url", "image_url": {"url": "https://e.x/a.png", "detail": "low"}},
@@ -91,7 +91,7 @@ def test_legacy_functions_become_tools_and_stay_legacy() -> None:
     assert ul.convert(body, source=CHAT, target=CHAT).value == body
 
 
-def test_settings_have_the_hubs_names() -> None:
+def test_settings_have_canonical_names() -> None:
     body = {
         "model": "m",
         "messages": [],
@@ -192,7 +192,7 @@ def test_further_choices() -> None:
     assert got["choices"] == [{"index": 1, "output": [message_item("b")], "finish": {"reason": "stop"}}]
 
 
-def test_citations_are_flat_in_the_hub_and_shift_with_joined_text() -> None:
+def test_canonical_citations_are_flat_and_shift_with_joined_text() -> None:
     citation = {"url": "https://e.x", "title": "E", "start_index": 0, "end_index": 2}
     body = answer({"content": "ab", "annotations": [{"type": "url_citation", "url_citation": citation}]})
     part = canonical(body, "response")["output"][0]["content"][0]
@@ -269,7 +269,7 @@ def test_the_client_sees_the_model_it_asked_for() -> None:
     assert done.http["headers"] == {"x-resolved-model": "m"}
 
 
-def test_usage_that_leaves_reasoning_out_is_inclusive_in_the_hub() -> None:
+def test_usage_that_leaves_reasoning_out_is_inclusive_in_the_canonical_model() -> None:
     usage = {
         "prompt_tokens": 9,
         "completion_tokens": 3,

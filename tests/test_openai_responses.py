@@ -23,7 +23,7 @@ def read(body: Any, kind: str = "request") -> Any:
 
 
 def same(body: Any, kind: str = "request", **options: Any) -> None:
-    """The document goes through the hub and is itself, without a report."""
+    """The document goes through the canonical model and is itself, without a report."""
     done = ul.convert(body, source=P, target=P, kind=kind, **options)
     assert done.value == body
     assert not done.losses
@@ -80,7 +80,7 @@ def test_an_item_with_nothing_but_an_id_is_a_reference() -> None:
     assert read({"input": [{"id": "msg_1"}]})["input"][0]["type"] == "item_reference"
 
 
-def test_input_audio_is_flat_in_the_hub() -> None:
+def test_canonical_input_audio_is_flat() -> None:
     part = {"type": "input_audio", "input_audio": {"data": "UklG", "format": "wav"}}
     body = {"input": [{"role": "user", "content": [part]}]}
     same(body)

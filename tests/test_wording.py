@@ -19,7 +19,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 DENIED = re.compile(
     r"\b(?:nobody|somebody|whoever|whom|mend(?:s|ed)?|comes? home|way back|bears?|sealed|pictures?|sound|of one's own"
-    r"|raw text|elder|none that)\b|(?<!there )\bis no (?!longer)[a-z]",
+    r"|raw text|elder|none that|hubs?)\b|(?<!there )\bis no (?!longer)[a-z]",
     re.IGNORECASE,
 )
 BRITISH = re.compile(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unified_llm.drift import HUB, Cell, Change, Key, Lock
+from unified_llm.drift import CANONICAL, Cell, Change, Key, Lock
 from unified_llm.drift.lock import FILE, Watch, format_changes
 
 ROOT = Path(__file__).parents[2]
@@ -18,7 +18,7 @@ HEAT = Key("request", "openai-chat", "openai-responses", "sampling.temperature")
 def test_the_lock_of_this_repository_is_current() -> None:
     lock = Lock.read(ROOT / FILE)
     assert len(lock.fates) > 2500
-    assert {key.source for key in lock.fates} >= {HUB, "openai-chat"}
+    assert {key.source for key in lock.fates} >= {CANONICAL, "openai-chat"}
     assert not format_changes(lock.changes()), "run: unified-llm drift lock --update"
 
 
@@ -57,9 +57,11 @@ def test_changes_have_a_direction_and_an_order() -> None:
 
 def test_a_model_is_part_of_what_is_watched(tmp_path: Path) -> None:
     path = tmp_path / FILE
-    watch = Watch(HUB, "openai-responses", ("sampling.temperature",), ("request",), model="o3")
+    watch = Watch(CANONICAL, "openai-responses", ("sampling.temperature",), ("request",), model="o3")
     Lock((watch,)).renewed().write(path)
-    assert Lock.read(path).fates == {Key("request", HUB, "openai-responses", "sampling.temperature", "o3"): "lost"}
+    assert Lock.read(path).fates == {
+        Key("request", CANONICAL, "openai-responses", "sampling.temperature", "o3"): "lost"
+    }
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from unified_llm.drift import HUB, Cell, Key, Lock, cell, layout, observe, survives
+from unified_llm.drift import CANONICAL, Cell, Key, Lock, cell, layout, observe, survives
 from unified_llm.drift.lock import Watch
 from unified_llm.engine.registry import adapter
 
@@ -16,7 +16,7 @@ FACTS = [
     # Chat, generateContent and Interactions have a seed; Responses and Messages have none.
     ("request", "openai-chat", "openai-responses", "sampling.seed", "lost"),
     ("request", "openai-chat", "google-generate-content", "sampling.seed", "native"),
-    ("request", HUB, "anthropic-messages", "sampling.seed", "lost"),
+    ("request", CANONICAL, "anthropic-messages", "sampling.seed", "lost"),
     ("request", "openai-responses", "google-interactions", "sampling.seed", "-"),
     # A level becomes a budget or the reverse: close, not equal.
     ("request", "anthropic-messages", "openai-responses", "reasoning.budget", "approximated"),
@@ -34,13 +34,13 @@ FACTS = [
     ("error", "openai-chat", "anthropic-messages", "error.code", "native"),
     ("request", "openai-chat", "anthropic-messages", "native.field", "lost"),
     # A dialect's server is sent the protocol's own parts.
-    ("request", HUB, "openai-chat:azure", "image.input", "native"),
+    ("request", CANONICAL, "openai-chat:azure", "image.input", "native"),
     ("request", "anthropic-messages", "openai-chat:openrouter", "cache.breakpoint", "native"),
-    ("request", HUB, "openai-chat:deepseek", "image.input", "lost"),  # takes text alone
-    ("request", HUB, "openai-chat:deepseek", "tools.result.media", "lost"),
+    ("request", CANONICAL, "openai-chat:deepseek", "image.input", "lost"),  # takes text alone
+    ("request", CANONICAL, "openai-chat:deepseek", "tools.result.media", "lost"),
     # Dialects: llama.cpp samples from the k best, the protocol's own server does not.
-    ("request", HUB, "openai-chat:vllm", "sampling.top_k", "native"),
-    ("request", HUB, "openai-chat:anthropic", "sampling.seed", "lost"),
+    ("request", CANONICAL, "openai-chat:vllm", "sampling.top_k", "native"),
+    ("request", CANONICAL, "openai-chat:anthropic", "sampling.seed", "lost"),
 ]
 
 
@@ -50,7 +50,7 @@ def test_a_fact_of_the_wires(kind: str, source: str, target: str, capability: st
 
 
 def test_dated_data_of_a_model_change_a_cell() -> None:
-    key = Key("request", HUB, "openai-responses", "sampling.temperature")
+    key = Key("request", CANONICAL, "openai-responses", "sampling.temperature")
     assert cell(key).fate == "native"
     assert cell(key._replace(model="o3")).fate == "lost"  # the o-series answers temperature with an error
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import unified_llm as ul
 from unified_llm.cli import app
-from unified_llm.drift import HUB, OBSERVED, layout
+from unified_llm.drift import CANONICAL, OBSERVED, layout
 from unified_llm.drift.render import MARKS, html, markdown
 
 ROOT = Path(__file__).parents[2]
@@ -120,5 +120,5 @@ def test_the_lock_by_command(tmp_path: Path) -> None:
 
 
 def test_a_table_in_words_tells_kinds_apart() -> None:
-    found = layout.matrix(HUB, "anthropic-messages", capabilities="reasoning.text")
+    found = layout.matrix(CANONICAL, "anthropic-messages", capabilities="reasoning.text")
     assert "request lost, response/stream native" in markdown(found)

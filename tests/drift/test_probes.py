@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from unified_llm.drift import HUB, KINDS, UNPROBED, Key, cell, observe, probes
+from unified_llm.drift import CANONICAL, KINDS, UNPROBED, Key, cell, observe, probes
 from unified_llm.drift.probing import places, plain
 from unified_llm.foundation.capabilities import CAPABILITIES
 from unified_llm.suite.walk import nodes
@@ -137,7 +137,7 @@ def spoken_somewhere() -> set[tuple[str, str]]:
         (kind, name)
         for kind in KINDS
         for name in probes(kind)
-        if any(cell(Key(kind, HUB, target, name)).fate == "native" for target in PROTOCOLS)
+        if any(cell(Key(kind, CANONICAL, target, name)).fate == "native" for target in PROTOCOLS)
     }
 
 

@@ -302,7 +302,7 @@ def test_trap_132_the_limits_spelling_is_the_dialects() -> None:
     assert write(max_output_tokens=9, protocol="openai-chat:deepseek").value["max_tokens"] == 9
 
 
-def test_trap_135_chats_own_sampling_is_at_home_in_the_hub() -> None:
+def test_trap_135_chats_own_sampling_has_canonical_settings() -> None:
     settings = {"n": 2, "seed": 1, "logit_bias": {"5": -1}, "presence_penalty": 1, "frequency_penalty": 1}
     got = read(request(**settings))
     assert {key: got[key] for key in settings} == settings

@@ -16,13 +16,13 @@ from ..foundation.lazy import on_first_use
 if TYPE_CHECKING:
     from .layout import Column, Matrix, matrix
     from .lock import Change, Lock
-    from .observe import HUB, OBSERVED, Cell, Key, cell, measure, survives
+    from .observe import CANONICAL, OBSERVED, Cell, Key, cell, measure, survives
     from .probing import KINDS, UNPROBED, Probe, probes
     from .reporting import Report, report
     from .upstream import FakeUpstream
 
 __all__ = [
-    "HUB",
+    "CANONICAL",
     "KINDS",
     "OBSERVED",
     "UNPROBED",
@@ -50,7 +50,7 @@ if not TYPE_CHECKING:
         {
             "layout": "Column Matrix matrix",
             "lock": "Change Lock",
-            "observe": "HUB OBSERVED Cell Key cell measure survives",
+            "observe": "CANONICAL OBSERVED Cell Key cell measure survives",
             "probing": "KINDS UNPROBED Probe probes",
             "reporting": "Report report",
             "upstream": "FakeUpstream",

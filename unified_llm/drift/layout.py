@@ -15,7 +15,7 @@ from ..engine.registry import adapter, protocols, split
 from ..foundation.capabilities import CAPABILITIES, near
 from ..foundation.errors import UnknownProtocol
 from ..foundation.usage_errors import InvalidArgument
-from .observe import HUB, OBSERVED, Cell, Key, measure
+from .observe import CANONICAL, OBSERVED, Cell, Key, measure
 from .probing import KINDS
 
 __all__ = ["Column", "Matrix", "Table", "dialects", "differing_models", "every_pair", "matrix", "names", "table"]
@@ -35,7 +35,7 @@ class Column:
     def title(self) -> str:
         """How the column is headed: the target alone where the canonical document is the source."""
         target = f"{self.target} ({self.model})" if self.model else self.target
-        return target if self.source == HUB else f"{self.source} -> {target}"
+        return target if self.source == CANONICAL else f"{self.source} -> {target}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def matrix(
     if source is not None:
         sources = names(source)
     else:
-        sources = [HUB] if len(targets) > 1 else [HUB, *protocols()]
+        sources = [CANONICAL] if len(targets) > 1 else [CANONICAL, *protocols()]
     columns = tuple(Column(one, other, model) for one in sources for other in targets if one != other)
     return Matrix(columns, tuple(kinds), dict(measure(sources, targets, kinds, capabilities, model)))
 
@@ -110,9 +110,9 @@ def every_pair(kinds: Sequence[str] = KINDS) -> Matrix:
     """The whole of it: every protocol as target of the canonical document and of every other protocol."""
     known = protocols()
     return Matrix(
-        tuple(Column(one, other) for one in (HUB, *known) for other in known if one != other),
+        tuple(Column(one, other) for one in (CANONICAL, *known) for other in known if one != other),
         tuple(kinds),
-        dict(measure([HUB, *known], known, kinds)),
+        dict(measure([CANONICAL, *known], known, kinds)),
     )
 
 
@@ -125,7 +125,7 @@ def names(text: str) -> list[str]:
         return protocols()
     if text.endswith(":*"):
         return dialects(text[:-2])
-    if text != HUB:
+    if text != CANONICAL:
         split(text)
     return [text]
 
@@ -188,7 +188,7 @@ def differing_models(base: Mapping[Key, Cell]) -> list[tuple[str, tuple[str, ...
         alike.setdefault((protocol, _facts(name, protocol)), []).append(name)
     found: dict[tuple[str, Any], tuple[list[str], dict[str, Cell]]] = {}
     for (protocol, _), models in alike.items():
-        cells = measure([HUB], [protocol], ["request"], model=models[0])
+        cells = measure([CANONICAL], [protocol], ["request"], model=models[0])
         differ = {key.capability: cell for key, cell in cells if base[key._replace(model="")].fate != cell.fate}
         fates = tuple((name, cell.fate) for name, cell in differ.items())
         if differ:

@@ -25,10 +25,10 @@ from ..streams.folds import checked, collect, decompose
 from ..streams.writing import write_stream
 from .probing import Place, Probe, places, plain, probes
 
-__all__ = ["HUB", "OBSERVED", "Cell", "Key", "cell", "measure", "survives"]
+__all__ = ["CANONICAL", "OBSERVED", "Cell", "Key", "cell", "measure", "survives"]
 
 SECRET = "what is measured has a secret"
-HUB = "canonical"
+CANONICAL = "canonical"
 """The name of the source that is not a protocol: the canonical document."""
 
 OBSERVED: dict[str, str] = {
@@ -102,10 +102,10 @@ def cell(key: Key) -> Cell:
 
 
 def _observed(key: Key) -> Cell:
-    speaker = (key.target if key.source == HUB else key.source).partition(":")[0]
+    speaker = (key.target if key.source == CANONICAL else key.source).partition(":")[0]
     known = [each for each in probes(key.kind).get(key.capability, ()) if not each.only or speaker in each.only]
-    if key.source == HUB:
-        return min((_from_hub(probe, key) for probe in known), key=_rank, default=Cell("-"))
+    if key.source == CANONICAL:
+        return min((_from_canonical(probe, key) for probe in known), key=_rank, default=Cell("-"))
     found = (_from_wire(probe, key) for probe in known)
     return next((each for each in found if each.fate != "-"), Cell("-"))
 
@@ -129,7 +129,7 @@ _said: dict[tuple[Any, ...], tuple[_Sent | None, Cell]] = {}
 _cells: dict[Key, Cell] = {}
 
 
-def _from_hub(probe: Probe, key: Key) -> Cell:
+def _from_canonical(probe: Probe, key: Key) -> Cell:
     return _said_by(probe, key.target, key.model, SECRET)[1]
 
 

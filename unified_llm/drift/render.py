@@ -7,7 +7,7 @@ from html import escape
 
 from ..foundation.capabilities import CAPABILITIES
 from .layout import Matrix, table
-from .observe import HUB, OBSERVED, Cell
+from .observe import CANONICAL, OBSERVED, Cell
 
 __all__ = ["MARKS", "html", "legend", "markdown", "marked"]
 
@@ -85,7 +85,7 @@ def html(found: Matrix, title: str = "Capabilities") -> str:
     for kind in found.kinds:
         parts.append(f"<table><caption>{escape(kind)}</caption><thead><tr><th></th>")
         for column in found.columns:
-            way = "" if column.source == HUB else f"{escape(column.source)}<br>&rarr; "
+            way = "" if column.source == CANONICAL else f"{escape(column.source)}<br>&rarr; "
             parts.append(
                 f"<th>{way}{escape(column.target)}{f'<br>{escape(column.model)}' if column.model else ''}</th>"
             )

@@ -1,7 +1,7 @@
 """The contract of an adapter: what a package declares so that the core can use its protocol.
 
 An adapter is one declaration. It lists which documents it reads and writes, how its streams are framed, where its
-settings, native fields and routes are, and where the official SDK declares the same wire; the hub holds no fact about
+settings, native fields and routes are, and where the official SDK declares the same wire; the core holds no fact about
 any vendor. `unified_llm.suite` checks everything that is declared here.
 """
 

@@ -25,22 +25,22 @@ _NONE: dict[str, Any] = {}
 
 @cache
 def _called(field: str) -> list[str]:
-    """The capabilities that fields of this name have in the hub."""
+    """The capabilities that fields of this name have in the canonical model."""
     return sorted({fields[field] for fields in CAPABILITY.values() if field in fields})
 
 
 @lru_cache(maxsize=2048)
 def _added(goal: Adapter, name: str, names: tuple[str, ...]) -> str:
-    """The capability of a wire field that the target demands, as its adapter declares it or the hub calls it."""
+    """The capability of a wire field that the target demands, as its adapter or the canonical model names it."""
     last = names[-1] if names else ""
     for start in range(len(names)):
         found = goal.natives.get(".".join(names[start:]))
         if found is not None:
             return found
     table = goal.settings.get(name)
-    hub = table.hub_key(last) if table is not None else None
-    named = CAPABILITY.get(name, {}).get(hub or "")
-    if hub and named:
+    canonical = table.canonical_key(last) if table is not None else None
+    named = CAPABILITY.get(name, {}).get(canonical or "")
+    if canonical and named:
         return named
     # The canonical name for it, where there is but one; else the one of its place.
     called = _called(last)

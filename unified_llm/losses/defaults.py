@@ -294,7 +294,7 @@ class _Weigher:
             return False
         if key not in self.echoed:
             settings = self.here.adapter.settings.get("response") if self.here.adapter else None
-            name = (settings.hub_key(key) if settings else None) or key
+            name = (settings.canonical_key(key) if settings else None) or key
             asked, answered = self.here.exchange.settings.get(name), self.here.answer.get(name)
             self.echoed[key] = key in table.chosen if asked is None else _within(asked, answered)
         return self.echoed[key]

@@ -1,7 +1,8 @@
 """The library's front door for whole documents: convert, preview, read, write.
 
 Every conversion goes wire -> canonical -> wire, the same protocol on both sides too, so that identity is a property of
-the hub and not of a shortcut. Conversions do no I/O, never print, and give the same bytes for the same input.
+the canonical model and not of a shortcut. Conversions do no I/O, never print, and give the same bytes for the same
+input.
 """
 
 from __future__ import annotations

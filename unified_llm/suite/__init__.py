@@ -14,12 +14,12 @@ with `id`, `protocol`, `kind` and `body`, or `events` for a stream), and asserts
 
 from __future__ import annotations
 
+from .canonical import canonical_round_trip
 from .certificate import Problem, Verification, certified, verify
 from .completeness import unclassified_fields, unclassified_types
 from .compliance import all
 from .defaults import documented_defaults, is_default, no_noise
 from .fuzz import Fuzzed, fuzz
-from .hub import hub_round_trip
 from .laws import edit, identity, injection, prefix_stability, sensitivity, specificity
 from .mind import foreign_minds, forgetful_minds, minds, minds_of_conversations
 from .outcome import Failure, Outcome, canonical, outcome, without_form
@@ -44,6 +44,7 @@ __all__ = [
     "Verification",
     "all",
     "canonical",
+    "canonical_round_trip",
     "certified",
     "chunking",
     "collecting",
@@ -56,7 +57,6 @@ __all__ = [
     "forgetful_minds",
     "frame_sensitivity",
     "fuzz",
-    "hub_round_trip",
     "identity",
     "injection",
     "is_default",

@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 NATIVE_TYPE: Final = "unified_llm:native"
-"""The `type` of a node that stands for a wire node whose own type name means something else in the hub."""
+"""The `type` of a node that stands for a wire node whose own type name means something else in the canonical model."""
 
 KNOWN: Final[dict[str, dict[str, "type[Model]"]]] = {}
 """kind ("item", "part", "annotation", "tool", "tool_choice", "event") -> type -> class."""

@@ -45,7 +45,7 @@ _types = cache(json_types)
 
 
 def move(w: Node, node: Node, names: Iterable[tuple[str, str]]) -> None:
-    """Move keys (wire, canonical) whose values have a JSON type that the hub declares; the others stay unread."""
+    """Move keys (wire, canonical) whose values have a canonical JSON type; the others stay unread."""
     types = _types(node["type"])
     for key, hub in names:
         if key in w and type(w[key]) in types.get(hub, ANY):

@@ -181,7 +181,7 @@ class Bimap:
         writing: MappingABC[Any, Any] | None = None,
     ) -> None:
         self.reads: dict[Any, Any] = {**both, **(reading or {})}
-        self.writes: dict[Any, Any] = {**{hub: wire for wire, hub in both.items()}, **(writing or {})}
+        self.writes: dict[Any, Any] = {**{canonical: wire for wire, canonical in both.items()}, **(writing or {})}
         if len(set(both.values())) != len(both):
             raise ValueError("two wire values share one meaning: name the second under reading=")
 
@@ -253,7 +253,7 @@ class Mapping:
         self.shaped: set[Any] = set()
         self.same_keys: dict[Any, frozenset[str]] = {}
         self.same_lists: dict[Any, tuple[tuple[str, Mapping], ...]] = {}
-        # The JSON types the hub declares for the keys of a kind, and the keys that may not be missing or null.
+        # The canonical JSON types of the keys of a kind, and the keys that may not be missing or null.
         self.same_types: dict[Any, dict[str, frozenset[type]]] = {}
         self.same_needs: dict[Any, frozenset[str]] = {}
 
@@ -285,8 +285,8 @@ class Mapping:
         """Declare a kind whose wire shape is the canonical shape, with these keys beside the tag.
 
         `lists` names keys that hold a list of nodes of another family (or a string, or null, which pass as they are).
-        A key whose value has a JSON type that the hub does not declare stays unread; a node without one that must be
-        there is unread as a whole.
+        A key whose value has a JSON type that the canonical model does not declare stays unread; a node without one
+        that must be there is unread as a whole.
         """
         names = frozenset(keys.split() if isinstance(keys, str) else keys) | {self.tag, *lists}
         if kind in self.reads:

@@ -34,7 +34,7 @@ class Field(NamedTuple):
     """
 
     wire: str
-    hub: str = ""
+    canonical: str = ""
     values: Bimap | None = None
     read: Callable[[Any], Any] | None = None
     write: Callable[[Any], Any] | None = None
@@ -42,7 +42,7 @@ class Field(NamedTuple):
     @property
     def path(self) -> str:
         """The canonical key, or the wire key where the field has none."""
-        return self.hub or self.wire
+        return self.canonical or self.wire
 
 
 class Table:
@@ -94,7 +94,7 @@ class Table:
             field = self._deep.get(keys[0], {}).get(keys[1])
         return field.wire if field else None
 
-    def hub_key(self, wire: str) -> str | None:
+    def canonical_key(self, wire: str) -> str | None:
         """The first canonical key (of the outer object) behind a wire key, for naming what was added."""
         entry = self._reads.get(wire)
         return (entry[0] or entry[1]) if entry is not None else None

@@ -1,4 +1,4 @@
-"""The law of the hub round trip: a canonical document goes to a protocol and comes back, minus declared fates.
+"""The law of the canonical round trip: a canonical document goes to a protocol and comes back, minus declared fates.
 
 Protocols put the same thing in different places, so both documents are first brought to one form; then
 they are walked side by side, and the report decides at each place whether a difference was announced.
@@ -18,15 +18,15 @@ from .laws import NOTHING
 from .outcome import Failure, in_short, plain, returned, show, without_form
 from .walk import differences, is_prefix, nodes, pointer, same
 
-__all__ = ["hub_round_trip"]
+__all__ = ["canonical_round_trip"]
 
 GONE = ("lost", "parked")
 CHANGED = ("approximated", "emulated")
-SECRET = "hub round trip"  # one process writes and reads
+SECRET = "canonical round trip"  # one process writes and reads
 DEFAULT = "default"  # may be gone, and may not be another value
 
 
-def hub_round_trip(protocol: str, kind: str, document: dict[str, Any]) -> list[Failure]:
+def canonical_round_trip(protocol: str, kind: str, document: dict[str, Any]) -> list[Failure]:
     """A canonical document written to a protocol and read back is itself, but for what the report declared.
 
     What is `lost` or `parked` has to be gone, a documented default may be, what is `approximated` or `emulated` may

@@ -18,12 +18,12 @@ PROTOCOLS = sorted(unified_llm.protocols())
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @given(document=strategies_documents.requests())
 def test_requests(protocol: str, document: dict[str, Any]) -> None:
-    failures = suite.hub_round_trip(protocol, "request", document)
-    assert not failures, show(failures, "hub round trip", 1)
+    failures = suite.canonical_round_trip(protocol, "request", document)
+    assert not failures, show(failures, "canonical round trip", 1)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @given(document=strategies_documents.responses())
 def test_responses(protocol: str, document: dict[str, Any]) -> None:
-    failures = suite.hub_round_trip(protocol, "response", document)
-    assert not failures, show(failures, "hub round trip", 1)
+    failures = suite.canonical_round_trip(protocol, "response", document)
+    assert not failures, show(failures, "canonical round trip", 1)
