@@ -301,8 +301,13 @@ def test_a_name_of_the_client_and_one_of_the_model_are_not_the_same() -> None:
 def for_checkers(path: Path) -> dict[str, str]:
     """What a type checker is shown and the interpreter is not: name -> the module it comes from."""
     blocks = [node for node in tree_of(path).body if isinstance(node, ast.If) and "not " not in ast.unparse(node.test)]
-    return {alias.asname or alias.name: node.module or "" for block in blocks for node in block.body
-            if isinstance(node, ast.ImportFrom) and node.level for alias in node.names}  # fmt: skip
+    imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom) and node.level]
+    shown: dict[str, str] = {}
+    for node in imports:
+        home = node.module or ""
+        every = declared_all(path.parent / f"{home}.py") if node.names[0].name == "*" else None
+        shown |= dict.fromkeys(every or [alias.asname or alias.name for alias in node.names], home)
+    return shown
 
 
 LAZY = ["", "client", "drift", "engine", "models", "types"]
