@@ -22,12 +22,17 @@ from unified_llm.engine import (
     TOOLS,
     Context,
     Shape,
+    Union,
     codec,
     enum,
+    flatten,
+    integer,
     located,
     string,
 )
+from unified_llm.engine.bridge import write_part
 from unified_llm.engine.compiler.signals import FAULTS
+from unified_llm.engine.pairs.writing import Writer
 
 Node = dict[str, Any]
 
@@ -237,3 +242,35 @@ def test_a_dialect_is_a_shape_with_rows_replaced_and_added() -> None:
     doc = {"index": 0, "message": {"role": "assistant", "content": "a"}, "why": "calls"}
     assert dialect.read(doc, Context("p", "p"))["finish"] == {"reason": "calls"}
     assert shapes.one_choice.read(doc, Context("p", "p"))["finish"] == {"reason": "tool_calls"}
+
+
+def test_what_a_pass_supplies_is_reported_where_it_is_written() -> None:
+    choices = Union("choice", "kind")
+    choices.case({"kind": "any"}, tool_choice="required")
+    shape = Shape(
+        {
+            "limit?": integer("max_output_tokens"),
+            "think?": {"how?": string("reasoning.control")},
+            "pick?": flatten(choices),
+        },
+        name="demo",
+        node="request",
+    )
+
+    def settle(c: Node, w: Writer, x: Context) -> None:
+        x.supply(c, ("max_output_tokens",), 5, "required")
+        x.supply(c, ("reasoning", "control"), "on")
+        x.supply(c, ("tool_choice",), "required", "beside it")
+        x.supply(c, ("seed",), 1)  # has no place here
+
+    w = Writer("demo", source="other")
+    w.doc = {"reasoning": {}}
+    wire = write_part(shape, w.doc, w, whole=False, settle=settle)
+    assert wire == {"limit": 5, "think": {"how": "on"}, "pick": {"kind": "any"}}
+    added = [(node, keys, detail) for node, keys, fate, detail, _ in w.raw if fate == "added"]
+    assert added == [
+        (wire, ("limit",), "required"),
+        (wire["think"], ("how",), ""),
+        (wire["pick"], ("kind",), "beside it"),
+    ]
+    assert added[1][0] is wire["think"]

@@ -20,10 +20,23 @@ from .compiler.signals import FAULTS
 from .pairs.mapping import IllTyped, Mapping
 from .pairs.origins import is_own
 from .pairs.reading import Reader
+from .pairs.table import Field, Table
 from .pairs.writing import NOTE, Writer
 from .shapes.cases import OnDemand
+from .shapes.places import path_in
 
-__all__ = ["After", "Before", "Joined", "cases_of", "declare", "read_part", "reads", "write_part", "writes"]
+__all__ = [
+    "After",
+    "Before",
+    "Joined",
+    "cases_of",
+    "declare",
+    "read_part",
+    "reads",
+    "settings_of",
+    "write_part",
+    "writes",
+]
 
 Node = dict[str, Any]
 _GIVEN = "document of the same protocol"  # that of a conversion, from which the result is spelled
@@ -50,20 +63,39 @@ class Joined(Context):
 class _Family(Union):
     """A family of the present core as the cases of a field."""
 
-    def __init__(self, family: Mapping) -> None:
+    def __init__(self, family: Mapping, write: Callable[[list[Node], Writer], list[Any]] | None) -> None:
         super().__init__(family.name, family.tag)
         self.family = family
+        self.written = write or (lambda nodes, w: w.nodes(family, nodes))
 
     def read(self, wires: list[Any], x: Any) -> list[Node]:
         return x.reader.nodes(self.family, wires)  # type: ignore[no-any-return]
 
     def write(self, nodes: list[Node], x: Any) -> list[Any]:
-        return x.writer.nodes(self.family, nodes)  # type: ignore[no-any-return]
+        return self.written(nodes, x.writer)
 
 
-def cases_of(family: Mapping) -> Union:
-    """The nodes of a family as what a field of a shape may hold, whichever of its kinds are shapes themselves."""
-    return _Family(family)
+Settle = Callable[[Node, Writer, Joined], None]
+
+
+def cases_of(family: Mapping, write: Callable[[list[Node], Writer], list[Any]] | None = None) -> Union:
+    """The nodes of a family as what a field of a shape may hold, whichever of its kinds are shapes themselves.
+
+    `write`: what writes the list, where that is more than its nodes one by one.
+    """
+    return _Family(family, write)
+
+
+def settings_of(shape: Shape) -> Table:
+    """The fields of a document that have a key of their own on both sides, as the present core looks them up."""
+    plain = [row for row in shape.rows if len(row.wire) == len(row.key) == 1 and row.field.inner is None]
+    found = {row.wire[0]: row.field.key for row in plain if row.field.kind != "enum"}
+    for row in shape.rows:
+        wire, key = row.wire[:1], row.key[:1]
+        if len(row.wire) > 1 and len(row.key) > 1 and _is_all(shape, key, wire):
+            if all(each.wire[:1] == wire for each in shape.rows if each.key[:1] == key):
+                found[wire[0]] = key[0]  # an object that is one on both sides
+    return Table(shape.node, *(Field(wire, key) for wire, key in found.items()))
 
 
 def reads(shape: Shape) -> Callable[[Any, Reader], Node]:
@@ -84,12 +116,15 @@ def read_part(shape: Shape, doc: Node, r: Reader, whole: bool = True) -> Node:
     `whole`: it is the document, or all of its kind that is of a shape; what is inside it is known to the present core
     as nodes of their own. Else it is one node of a document that functions read, spelled in one way.
     """
-    x = Context(r.protocol, r.protocol)
+    x = Joined(r.protocol, r.protocol)
+    x.reader = r
     try:
         node = shape.read_or_explain(doc, x)
     except Mismatch as error:
         reason = f"not a document of {r.protocol}: {error.path[-1] if error.path else 'it'} {error.reason}"
         raise InvalidBody(pointer(error.path), reason) from error
+    finally:
+        x.reader = None
     if r.number is not None:  # the next event may have other places, and be spelled otherwise
         _note_places(shape, node, doc, r, whole)
     else:
@@ -197,15 +232,7 @@ def _note_shape(shape: Shape, node: Node, wire: Node, r: Reader) -> None:
             first = (0,) if type(inner) is list else ()
             for keys, path in row.field.inner.places.items():
                 r.place(node, row.key + first + keys, row.wire + path)
-    for row in shape.spread:
-        value = at(wire, row.wire)
-        for case in row.field.inner.candidates(value) if value is not None else ():
-            if case.matches_wire(value):
-                _place_moved(case, node, r, row.wire)
-                roots = {keys[:1] for keys in case.leaves}
-                if len(roots) == 1 and not roots <= case.leaves:  # it is this object
-                    r.place(node, roots.pop(), row.wire)
-                break
+    _note_spread(shape, node, wire, r)
     pieces = node.get("opaque") or ()
     for number, piece in enumerate(pieces) if shape.opaque else ():
         if piece["kind"] in shape.opaque:
@@ -215,6 +242,18 @@ def _note_shape(shape: Shape, node: Node, wire: Node, r: Reader) -> None:
             told = tuple(name.split("."))
             if (id(node), *told) not in r.places:
                 r.place(node, told, (shape.tag,))
+
+
+def _note_spread(shape: Shape, node: Node, wire: Node, r: Reader) -> None:
+    for row in shape.spread:
+        value = at(wire, row.wire)
+        for case in row.field.inner.candidates(value) if value is not None else ():
+            if case.matches_wire(value):
+                _place_moved(case, node, r, row.wire)
+                roots = {keys[:1] for keys in case.leaves}
+                if len(roots) == 1 and not roots <= case.leaves:  # it is this object
+                    r.place(node, roots.pop(), row.wire)
+                break
 
 
 def _place_moved(shape: Shape, node: Node, r: Reader, above: tuple[str, ...] = ()) -> None:
@@ -227,9 +266,11 @@ def _place_moved(shape: Shape, node: Node, r: Reader, above: tuple[str, ...] = (
 
 def _note_places(shape: Shape, node: Node, doc: Node, r: Reader, whole: bool) -> None:
     if not whole:
-        for keys, path in _moved(shape):
+        # (The settings of a document are found by their table.)
+        for keys, path in _moved(shape) if doc is not r.doc else _told_of_root(shape):
             if at(node, keys) is not None:
                 r.place(node, keys, path)
+        _note_spread(shape, node, doc, r)
         return
     for place in walk(shape, node, doc):
         if type(place.wire) is not dict and place.path:  # a value without an identity is found by where it stands
@@ -257,6 +298,13 @@ def _moved(shape: Shape) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
         for keys, path in found
         if path is not None and path != keys and (keys in shape.leaves or _is_all(shape, keys, path))
     ]
+
+
+@cache
+def _told_of_root(shape: Shape) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """The same without what is in its table, and what is in an object of its own name."""
+    known = settings_of(shape).wire_keys
+    return [(keys, path) for keys, path in _moved(shape) if path[0] not in known and path[: len(keys)] != keys]
 
 
 def _is_all(shape: Shape, keys: tuple[str, ...], path: tuple[Any, ...]) -> bool:
@@ -297,23 +345,36 @@ def write_part(
     lists: tuple[str, ...] = ("input", "output"),
     whole: bool = True,
     own: bool | None = None,
+    settle: Settle | None = None,
 ) -> Node:
-    """The wire object of a canonical node, after the passes; its losses are reported to the writer."""
+    """The wire object of a canonical node, after the passes; its losses are reported to the writer.
+
+    `settle`: a pass that reports by itself what it takes away, and is not weighed.
+    """
     read_as, doc, x = (w.context.pop(_GIVEN, None) if whole else None) or (
         None,
         None,
-        Context(w.source or "", w.protocol),
+        Joined(w.source or "", w.protocol),
     )
     if own is not None:
         x.own = own
-    if passes:
-        node = dict(root)
-        for each in passes:
-            x.weigh(node, each, lists)
-        x.moved[id(node)] = (node, root)
+    node, x.writer = root, w
+    try:
+        if passes or settle is not None:
+            node = dict(root)
+            for each in passes:
+                x.weigh(node, each, lists)
+            x.moved[id(node)] = (node, root)
+            if settle is not None:
+                settle(node, w, x)
         wire = shape.write_or_explain(node, x)
-    else:
-        wire = shape.write_or_explain(root, x)
+    finally:
+        x.writer = None
+    for keys, why in x.supplied:
+        path = path_in(shape, keys, wire) or ()
+        holder = at(wire, path[:-1])
+        if type(holder) is dict and path[-1:] and path[-1] in holder:
+            w.added(holder, path[-1], why)
     for raw in x.raw:
         _tell(raw, x, w, whole)
     return spelled_as(wire, doc) if read_as is shape else wire
@@ -333,6 +394,6 @@ def _tell(raw: Raw, x: Context, w: Writer, whole: bool) -> None:
         # Facing a client it travels in an envelope of its own.
         w.report(given, keys, "parked", NOTE if w.facing == "client" else raw.detail)
     elif raw.fate == "lost" and not raw.detail and len(keys) == 1:
-        w.leftover(given, keys[0])  # what the library made itself is never lost
+        w.leftover(given if keys[0] in given else raw.node, keys[0])  # what the library made itself is never lost
     else:
         w.report(given, keys, raw.fate, raw.detail)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unified_llm.engine.adapter import Adapter, Framing, Kind, Paging, Route, Streams
-from unified_llm.engine.bridge import declare, reads, writes
+from unified_llm.engine.bridge import declare, reads, settings_of, writes
 
 from . import calls, hosted, reasoning, results  # noqa: F401  (they declare the pairs of `blocks`)
 from .blocks import after, before, blocks, cases
@@ -14,13 +14,12 @@ from .errors import read_error, write_error
 from .files import FILE_ROUTES, FILES
 from .mcp import servers
 from .models import fill_page, models
-from .request import read_request, write_count_request, write_request
+from .request import edits, read_request, request, write_count_request, write_request
 from .response import count, read_response, write_response
 from .schema import SCHEMAS
-from .settings import edits
 from .stream import MessagesReader
 from .stream_writer import MessagesWriter
-from .tables import FORMS, LEGACY_VERSION, NATIVES, PROTOCOL, REFUSES, REQUEST, REQUEST_HEADERS, RESPONSE
+from .tables import FORMS, LEGACY_VERSION, NATIVES, PROTOCOL, REFUSES, REQUEST_HEADERS, RESPONSE
 from .tools import tools
 from .usage import usage_of
 
@@ -54,7 +53,7 @@ adapter = Adapter(
         opening=frozenset(("id", "model", "service_tier", "usage")),
     ),
     mappings=(parts, answer_parts, blocks, citations, results.hits, tools, servers, edits),
-    settings={"request": REQUEST, "response": RESPONSE},
+    settings={"request": settings_of(request), "response": RESPONSE},
     natives=NATIVES,
     forms=FORMS,
     summaries=True,

@@ -130,20 +130,17 @@ def _hosted_name(kind: Any) -> str | None:
     return HOSTED_NAMES.get("web_search" if kind.startswith("web_search_") else kind)
 
 
-def write_tools(c: Node, wire: Node, w: Writer) -> None:
-    """Write the tools, those of MCP servers in both their places."""
-    if c.get("tools") is None:
-        if "tools" in c:
-            wire["tools"] = c.pop("tools")
-        return
-    if all(tool.get("type") == "function" for tool in c["tools"]):
-        wire["tools"] = w.nodes(tools, c.pop("tools"))
-        return
-    form = w.form(c, "tools")
+def write_tools(listed: list[Node], w: Writer) -> list[Any]:
+    """The tools, those of MCP servers as toolsets; their servers are a list of its own."""
+    done: list[Any] | None = w.context.pop("tools written", None)
+    if done is not None:
+        return done
+    if all(tool.get("type") == "function" for tool in listed):
+        return w.nodes(tools, listed)
     out: list[Node] = []
-    listed: list[Node] = []
+    found: list[Node] = w.context.setdefault("servers", [])
     taken: set[str] = set()
-    for tool in c.pop("tools"):
+    for tool in listed:
         if tool.get("type") != "mcp" and w.form(tool, "native") != servers.name:
             name = _hosted_name(tool.get("type"))
             if name in taken and not own_born(w):
@@ -156,13 +153,9 @@ def write_tools(c: Node, wire: Node, w: Writer) -> None:
             continue
         w.context.pop("toolset", None)
         server = w.nodes(servers, (tool,))
-        listed += server
+        found += server
         toolset = w.context.pop("toolset", None)
         if server and toolset is not None:
             toolset["mcp_server_name"] = server[0]["name"]
             out.append(toolset)
-    if listed:
-        wire["mcp_servers"] = listed
-    if out or not listed or form is None:
-        if form != "absent" or out:
-            wire["tools"] = out if out or form != "null" else None
+    return out

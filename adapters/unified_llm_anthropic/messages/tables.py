@@ -26,16 +26,14 @@ __all__ = [
     "HOSTED_NAMES",
     "LEGACY_VERSION",
     "LIFETIMES",
+    "MODES",
     "NATIVES",
     "PROGRAMS",
     "PROTOCOL",
     "REFUSES",
-    "REQUEST",
-    "REQUEST_TIER",
     "RESPONSE",
     "SERVED_TIER",
     "read_cache",
-    "read_request_tier",
     "write_cache",
 ]
 
@@ -91,31 +89,9 @@ CACHE = {
 }
 """A cache breakpoint, of every object that may be one."""
 
-REQUEST_TIER = Bimap({"auto": "auto", "standard_only": "default"}, writing={"priority": "auto"})
 # service_tier of a response's usage.
 SERVED_TIER = Bimap({"standard": "default"})
 
-
-def read_request_tier(value: Any) -> Any:
-    """The canonical service tier of a request. Raises `IllTyped` for an unknown word."""
-    if value not in REQUEST_TIER.reads:
-        raise IllTyped("service_tier")
-    return REQUEST_TIER.read(value)
-
-
-REQUEST = Table(
-    "request",
-    Field("model"),
-    Field("max_tokens", "max_output_tokens"),
-    Field("stop_sequences", "stop"),
-    Field("stream"),
-    Field("temperature"),
-    Field("top_p"),
-    Field("top_k"),
-    Field("cache_control", "cache", read=read_cache, write=write_cache),
-    Field("container"),
-    Field("fallbacks"),
-)
 
 RESPONSE = Table(
     "response",
@@ -168,6 +144,9 @@ HOSTED_NAMES = {
     "computer": "computer",
     "shell": "bash",
 }
+
+# tool_choice.type by the canonical mode it is
+MODES = {"auto": "auto", "any": "required", "none": "none"}
 
 # Headers that are part of a request. https://platform.claude.com/docs/en/api/versioning
 REQUEST_HEADERS = ("anthropic-version", "anthropic-beta")

@@ -1,9 +1,7 @@
-"""How long to think and what is shown of it: `thinking` and `output_config.effort`.
+"""How long to think and what is shown of it, as the target's model takes it: a pass over another protocol's request.
 
-Which of the four forms of `thinking` and which efforts a model takes is model data (`unified_llm.models`); a request of
-another protocol is written in the form that the target's model takes. A forced tool wins over thinking (the program
-depends on it), a budget that the client names over its limit of the answer. Nothing of this touches a request that was
-read from this protocol.
+Which of the four forms of `thinking` and which efforts a model takes is model data (`unified_llm.models`). A forced
+tool wins over thinking (the program depends on it), a budget that the client names over its limit of the answer.
 
 https://docs.claude.com/en/docs/build-with-claude/extended-thinking
 https://docs.claude.com/en/docs/build-with-claude/effort
@@ -13,16 +11,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated, take
-from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.bridge import Joined
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.losses import Fate
 from unified_llm.models.effort import EFFORTS, budget_within, clamp, effort_of, nearest
-from unified_llm.models.profiles import ModelProfile, ReasoningProfile, profile
+from unified_llm.models.profiles import ModelProfile, ReasoningProfile
 
-from .content import own_born
-from .tables import DEFAULT_MAX_TOKENS, PROTOCOL
+from .tables import DEFAULT_MAX_TOKENS
 
-__all__ = ["model_of", "read_thinking", "write_thinking"]
+__all__ = ["settle_thinking"]
 
 Node = dict[str, Any]
 
@@ -30,237 +27,186 @@ _CONTROLS = ("enabled", "adaptive", "disabled", "between_tools")
 _ALWAYS = "thinking cannot be switched off"
 
 
-def read_thinking(w: Node, c: Node, r: Reader) -> None:
-    """Read `thinking` into the canonical reasoning settings of `c`; an unknown form stays."""
-    thinking = w["thinking"]
-    if type(thinking.get("type")) is not str:
-        return
-    own = take(w, "thinking")
-    reasoning = c.setdefault("reasoning", {})
-    reasoning["control"] = own.pop("type")
-    r.place(c, ("reasoning", "control"), ("thinking", "type"))
-    for key, kinds in (("budget_tokens", (int, type(None))), ("display", (str, type(None)))):
-        if key in own and type(own[key]) in kinds:
-            reasoning[key] = own.pop(key)
-            r.place(c, ("reasoning", key), ("thinking", key))
-
-
-def model_of(w: Writer) -> ModelProfile:
-    """What is known of the model that the request goes to."""
-    return profile(w.model or w.doc.get("model"), PROTOCOL)
-
-
-def write_thinking(c: Node, wire: Node, w: Writer) -> None:
-    """Write the reasoning settings as `thinking` and effort, as far as the model supports them."""
-    own = take(c, "reasoning")
-    if own_born(w):
-        _write_own(own, wire)
-        return
-    facts = model_of(w).reasoning
-    effort, control = (own.get(key) if type(own.get(key)) is str else None for key in ("effort", "control"))
-    budget = own.get("budget_tokens") if type(own.get("budget_tokens")) is int else None
+def settle_thinking(c: Node, w: Writer, x: Joined, model: ModelProfile) -> None:
+    """Make the reasoning settings of a request what the model supports of `thinking` and effort."""
+    wish = _Wish(c, w, x, model.reasoning)
+    facts, effort, control, budget = model.reasoning, wish.effort, wish.control, wish.budget
     off = control == "disabled" or (control is None and (effort == "none" or budget == 0))
-    shown = own.get("include") is True or own.get("display") == "summarized" or own.get("summary") not in (None, "none")
+    left = wish.left
+    shown = left.get("include") is True or left.get("display") == "summarized"
+    shown = shown or left.get("summary") not in (None, "none")
     if not facts.thinks:
-        _write_nothing(own, off)
+        _settle_nothing(wish, off)
     elif off:
-        _write_off(own, wire, facts, w)
+        _settle_off(wish)
     elif control in _CONTROLS or effort is not None or budget is not None or shown:
-        _write_effort(own, wire, facts, budget)
-        if (wire.get("tool_choice") or {}).get("type") in ("any", "tool"):
-            _yield(own, effort)
+        _settle_effort(wish)
+        if c.get("tool_choice") == "required" or type(c.get("tool_choice")) is dict:
+            _yield(wish)
         else:
-            _write_form(own, c, wire, facts, w, effort, budget, control)
-            _write_display(own, wire, facts, w)
+            _settle_form(wish)
+            _settle_display(wish)
     else:
-        _write_display(own, wire, facts, w)
+        _settle_display(wish)
+    for key, (fate, why) in wish.told.items():
+        x.report(c, ("reasoning", key), fate, why)
+    for key in wish.left:
+        x.lost(c, ("reasoning", key))
+    c["reasoning"] = wish.sent
+    for key, why in wish.added.items():
+        x.supply(c, ("reasoning", key), wish.sent[key], why)
 
 
-def _write_own(own: Node, wire: Node) -> None:
-    if "control" in own:
-        wire["thinking"] = {"type": own.pop("control")}
-        for key in ("budget_tokens", "display"):
-            if key in own:
-                wire["thinking"][key] = own.pop(key)
-    if "effort" in own:
-        wire["output_config"] = {"effort": own.pop("effort")}
+class _Wish:
+    """The reasoning settings of a request: what is left of them, what became of the others, and what is sent."""
+
+    def __init__(self, c: Node, w: Writer, x: Joined, facts: ReasoningProfile) -> None:
+        self.c, self.w, self.x, self.facts = c, w, x, facts
+        self.left: Node = {key: value for key, value in c["reasoning"].items() if value is not None}
+        self.effort, self.control = (self._typed(key, str) for key in ("effort", "control"))
+        self.budget: int | None = self._typed("budget_tokens", int)
+        self.told: dict[str, tuple[Fate, str]] = {}
+        self.sent: Node = {}
+        self.added: dict[str, str] = {}
+
+    def _typed(self, key: str, kind: type) -> Any:
+        return self.left[key] if type(self.left.get(key)) is kind else None
+
+    def tell(self, why: str, *keys: str, fate: Fate = "approximated") -> None:
+        """What becomes of settings that are not sent as they are, so far as they are left."""
+        for key in keys:
+            if self.left.pop(key, None) is not None:
+                self.told[key] = fate, why
+
+    def send(self, key: str, value: Any, told: str = "", added: str = "") -> None:
+        """Send a value: that of the request, another in its place (`told`), or one that is required (`added`)."""
+        self.sent[key] = value
+        if key not in self.left:
+            self.added[key] = added
+        elif self.left[key] == value:
+            del self.left[key]
+        else:
+            self.tell(told or f"sent as {value!r}", key)
 
 
 # ---- off ------------------------------------------------------------------------------------------------------------
 
 
-def _write_nothing(own: Node, off: bool) -> None:
+def _settle_nothing(wish: _Wish, off: bool) -> None:
     """A model that does not think."""
     for key in ("control", "effort", "budget_tokens", "summary", "include", "display"):
-        if own.get(key) is not None:
-            silent = off or own[key] in ("none", "omitted", False)
-            own[key] = Fated("approximated" if silent else "lost", "the model does not think")
+        silent = off or wish.left.get(key) in ("none", "omitted", False)
+        wish.tell("the model does not think", key, fate="approximated" if silent else "lost")
 
 
-def _write_off(own: Node, wire: Node, facts: ReasoningProfile, w: Writer) -> None:
+def _settle_off(wish: _Wish) -> None:
     """Thinking off; where that cannot be, between tools only, else as little as there is."""
-    effort, control = own.get("effort"), own.get("control")
-    told = "thinking is switched off"
+    facts, effort, told = wish.facts, wish.effort, "thinking is switched off"
     if facts.off:
-        wire["thinking"] = {"type": "disabled"}
-        if control == "disabled":
-            del own["control"]
-        else:
-            w.added(wire["thinking"], "type")
+        wish.send("control", "disabled", told)
         if effort is not None and effort != "none" and facts.efforts:
             most = nearest(effort, facts.efforts)
             if facts.off_most and EFFORTS.index(most) > EFFORTS.index(facts.off_most):
                 most = facts.off_most
-            wire["output_config"] = {"effort": most}
             told = f"sent as {most!r}"
-            if most == effort:
-                del own["effort"]
+            wish.send("effort", most, told)
     elif facts.between_tools:
-        wire["thinking"] = {"type": "between_tools"}
         told = f"{_ALWAYS}: between tools only"
+        wish.sent["control"] = "between_tools"
     elif facts.efforts:
-        wire["output_config"] = {"effort": nearest("none", facts.efforts)}
-        told = f"{_ALWAYS}: sent as effort {wire['output_config']['effort']!r}"
-    for key in ("control", "effort", "budget_tokens"):
-        if own.get(key) is not None:
-            own[key] = Fated("approximated", told)
+        least = wish.sent["effort"] = nearest("none", facts.efforts)
+        told = f"{_ALWAYS}: sent as effort {least!r}"
+    wish.tell(told, "control", "effort", "budget_tokens")
     for key in ("include", "display", "summary"):
-        if own.get(key) not in (None, True, "summarized"):
-            own[key] = Fated("approximated", "there are no thoughts to show")
+        if wish.left.get(key) not in (True, "summarized"):
+            wish.tell("there are no thoughts to show", key)
 
 
-def _yield(own: Node, effort: str | None) -> None:
+def _yield(wish: _Wish) -> None:
     """A forced tool and thinking are refused together. What is left of the wish is the effort."""
-    for key in ("control", "budget_tokens", "summary", "display", "include"):
-        if own.get(key) is not None and type(own[key]) is not Fated:
-            own[key] = Fated("lost", "no thinking beside a forced tool")
-    if effort is not None:
-        own["effort"] = Fated("approximated", "no thinking beside a forced tool")
+    wish.tell(
+        "no thinking beside a forced tool", "control", "budget_tokens", "summary", "display", "include", fate="lost"
+    )
+    if wish.effort is not None:
+        wish.left.pop("effort", None)
+        wish.told["effort"] = "approximated", "no thinking beside a forced tool"
 
 
 # ---- on -------------------------------------------------------------------------------------------------------------
 
 
-def _write_effort(own: Node, wire: Node, facts: ReasoningProfile, budget: int | None) -> None:
+def _settle_effort(wish: _Wish) -> None:
     """The effort, in a word the model takes; drawn from a budget where the model takes none."""
-    effort = own.get("effort")
+    facts, budget = wish.facts, wish.budget
+    drawn = budget is not None and budget > 0 and facts.budget is None
     if not facts.efforts:
         return
-    if type(effort) is str and effort != "none":
-        word = nearest(effort, facts.efforts)
-        if word == effort:
-            del own["effort"]
-        else:
-            own["effort"] = Fated("approximated", f"sent as {word!r}")
-    elif budget is not None and budget > 0 and facts.budget is None:
-        word = effort_of(budget, facts.efforts)
-    else:
-        return
-    wire["output_config"] = {"effort": word}
-    if budget is not None and budget > 0 and facts.budget is None:
-        own["budget_tokens"] = Fated("approximated", f"sent as effort {word!r}")
+    if wish.effort is not None and wish.effort != "none":
+        wish.send("effort", nearest(wish.effort, facts.efforts))
+    elif drawn:
+        wish.sent["effort"] = effort_of(budget or 0, facts.efforts)
+    if drawn:
+        wish.tell(f"sent as effort {wish.sent['effort']!r}", "budget_tokens")
 
 
-def _write_form(
-    own: Node,
-    c: Node,
-    wire: Node,
-    facts: ReasoningProfile,
-    w: Writer,
-    effort: str | None,
-    budget: int | None,
-    control: str | None,
-) -> None:
+def _settle_form(wish: _Wish) -> None:
     """The form of thinking: a budget, adaptive, between tools; nothing where the model thinks without a word."""
+    facts, budget, control = wish.facts, wish.budget, wish.control
     if budget is not None and budget >= 0 and facts.budget is not None:
-        _write_budget(budget, own, wire, c, facts, w)
+        _settle_budget(wish, budget)
         return
     if control == "between_tools" and facts.between_tools:
-        wire["thinking"] = {"type": own.pop("control")}
+        wish.send("control", "between_tools")
     elif facts.adaptive:
         if control is None and facts.default == "on":
             if budget is not None and budget < 0:
-                own["budget_tokens"] = Fated("approximated", "the model chooses by itself")
+                wish.tell("the model chooses by itself", "budget_tokens")
             return
-        thinking = wire["thinking"] = {"type": "adaptive"}
-        if control == "adaptive":
-            del own["control"]
-        elif control is not None:
-            own["control"] = Fated("approximated", "sent as 'adaptive'")
-        else:
-            w.added(thinking, "type", "effort alone does not switch thinking on")
+        wish.send("control", "adaptive", added="effort alone does not switch thinking on")
     elif facts.budget is not None:
-        _write_budget(None, own, wire, c, facts, w)
+        _settle_budget(wish, None)
     if budget is not None and budget < 0:
-        own["budget_tokens"] = Fated("approximated", f"sent as {(wire.get('thinking') or {}).get('type')!r}")
+        wish.tell(f"sent as {wish.sent.get('control')!r}", "budget_tokens")
 
 
-def _write_budget(budget: int | None, own: Node, wire: Node, c: Node, facts: ReasoningProfile, w: Writer) -> None:
+def _settle_budget(wish: _Wish, budget: int | None) -> None:
     """Thinking by budget: in the model's range, and below max_tokens, which a budget the client names may raise."""
-    limit = c.get("max_output_tokens")
-    effort = own.get("effort")
+    facts, context, limit = wish.facts, wish.w.context, wish.c.get("max_output_tokens")
     most = (facts.budget or (0, None))[1]
-    wanted = clamp(budget, facts) if budget is not None else budget_within(limit, _requested_effort(w), facts)
+    wanted = clamp(budget, facts) if budget is not None else budget_within(limit, wish.effort or "medium", facts)
     if wanted is None:
-        for key in ("effort", "control"):
-            if own.get(key) is not None and type(own[key]) is not Fated:
-                own[key] = Fated("lost", "max_tokens leaves no room for thinking")
+        wish.tell("max_tokens leaves no room for thinking", "effort", "control", fate="lost")
         return
     if type(limit) is int and wanted >= limit:
-        c["max_output_tokens"] = Fated("approximated", "raised above the thinking budget")
-        w.context["max_tokens"] = wanted + limit if most is None else min(wanted + limit, most + 1)
+        wish.x.approximated(wish.c, ("max_output_tokens",), "raised above the thinking budget")
+        context["max_tokens"] = wanted + limit if most is None else min(wanted + limit, most + 1)
     elif limit is None:
         room = wanted + DEFAULT_MAX_TOKENS
-        w.context["max_tokens"] = room if most is None else min(room, most + 1)
-    thinking = wire["thinking"] = {"type": "enabled", "budget_tokens": wanted}
-    if own.get("control") == "enabled":
-        del own["control"]
-    elif own.get("control") is not None:
-        own["control"] = Fated("approximated", "sent as 'enabled'")
-    else:
-        w.added(thinking, "type")
-    if budget is None:
-        if type(effort) is str:
-            own["effort"] = Fated("approximated", f"sent as a budget of {wanted} tokens")
-        w.added(thinking, "budget_tokens")
-        return
-    if wanted == budget:
-        del own["budget_tokens"]
-    else:
-        own["budget_tokens"] = Fated("approximated", f"sent as {wanted}")
-    if type(effort) is str:
-        own["effort"] = Fated("approximated", "represented by the budget")
-
-
-def _requested_effort(w: Writer) -> str:
-    effort = w.doc["reasoning"].get("effort")
-    return effort if type(effort) is str else "medium"
+        context["max_tokens"] = room if most is None else min(room, most + 1)
+    wish.send("control", "enabled")
+    wish.send("budget_tokens", wanted, f"sent as {wanted}")
+    wish.tell("represented by the budget" if budget is not None else f"sent as a budget of {wanted} tokens", "effort")
 
 
 # ---- what is shown --------------------------------------------------------------------------------------------------
 
 
-def _write_display(own: Node, wire: Node, facts: ReasoningProfile, w: Writer) -> None:
+def _settle_display(wish: _Wish) -> None:
     """What is shown of thoughts, where it differs from what is shown without a word."""
-    said = [key for key in ("summary", "include", "display") if own.get(key) is not None]
-    if not said or (wire.get("thinking") or {}).get("type") == "between_tools":
+    facts, left = wish.facts, wish.left
+    said = [key for key in ("summary", "include", "display") if key in left]
+    if not said or wish.sent.get("control") == "between_tools":
         return
-    display = own.get("display")
+    display = left.get("display")
     if type(display) is not str:
-        hidden = own.get("include") is False or own.get("summary") == "none"
+        hidden = left.get("include") is False or left.get("summary") == "none"
         display = "omitted" if hidden else "summarized"
-    if "thinking" not in wire:
+    if "control" not in wish.sent:
         if display == facts.display or not (facts.adaptive and facts.default == "on"):
-            for key in said if display == "omitted" else ():
-                own[key] = Fated("approximated", "reasoning is returned only on request")
+            if display == "omitted":
+                wish.tell("reasoning is returned only on request", *said)
             return
-        wire["thinking"] = {"type": "adaptive"}
-        w.added(wire["thinking"], "type", "what is shown stands beside it")
-    wire["thinking"]["display"] = display
-    for key in said:
-        if key == "display":
-            del own[key]
-        else:
-            own[key] = Fated("approximated", f"sent as display {display!r}")
-    if "display" not in said:
-        w.added(wire["thinking"], "display")
+        wish.sent["control"] = "adaptive"
+        wish.added["control"] = "what is shown stands beside it"
+    wish.send("display", display)
+    wish.tell(f"sent as display {display!r}", *said)

@@ -58,6 +58,7 @@ class Context:
         self.raw: list[Raw] = []
         self.moved: dict[int, tuple[Node, Node]] = {}  # by identity: what a pass made, and what it stands for
         self.kept: set[tuple[int, str]] = set()  # keys whose values a pass moved
+        self.supplied: list[tuple[tuple[str, ...], str]] = []  # what a pass put into the document, and why
 
     @property
     def origin(self) -> Node:
@@ -89,6 +90,10 @@ class Context:
             value = value[key]
         if said(value):
             self.raw.append(Raw(c, keys, "lost", detail))
+
+    def report(self, c: Node, keys: tuple[Any, ...], fate: Fate, detail: str = "") -> None:
+        """What became of the value at `keys` of the canonical node."""
+        self.raw.append(Raw(c, keys, fate, detail))
 
     def approximated(self, c: Node, keys: tuple[Any, ...], detail: str = "") -> None:
         """The value was written, in another form that is close."""
@@ -163,6 +168,16 @@ class Context:
     def carried(self, c: Node, key: str) -> None:
         """Note that the value of a key that a pass removes lives on elsewhere in the document."""
         self.kept.add((id(c), key))
+
+    def supply(self, c: Node, keys: tuple[str, ...], value: Any, why: str = "") -> None:
+        """Put into the document what the target requires, a value that depends on others of it.
+
+        It is reported as added, at the place where it is written; `required` is the same for a constant.
+        """
+        for key in keys[:-1]:
+            c = c.setdefault(key, {})
+        c[keys[-1]] = value
+        self.supplied.append((keys, why))
 
     def weigh(self, c: Node, run: Callable[[Node, Context], None], lists: Iterable[str] = ("input", "output")) -> None:
         """Run a pass on a canonical document; report what it removed without a note.
