@@ -27,3 +27,12 @@ def test_requests(protocol: str, document: dict[str, Any]) -> None:
 def test_responses(protocol: str, document: dict[str, Any]) -> None:
     failures = suite.canonical_round_trip(protocol, "response", document)
     assert not failures, show(failures, "canonical round trip", 1)
+
+
+def test_a_default_may_be_gone_from_a_key_that_the_target_requires() -> None:
+    """The tier `auto` is the default, and a response of Messages has the key, as null."""
+    answer = {"type": "message", "role": "assistant", "content": "Hi"}
+    usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+    document = {"status": "completed", "output": [answer], "usage": usage, "service_tier": "auto"}
+    assert unified_llm.write(document, "anthropic-messages", "response").value["usage"]["service_tier"] is None
+    assert suite.canonical_round_trip("anthropic-messages", "response", document) == []

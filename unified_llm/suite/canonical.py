@@ -23,7 +23,7 @@ __all__ = ["canonical_round_trip"]
 GONE = ("lost", "parked")
 CHANGED = ("approximated", "emulated")
 SECRET = "canonical round trip"  # one process writes and reads
-DEFAULT = "default"  # may be gone, and may not be another value
+DEFAULT = "default"  # may be gone, or null where the target requires the key, and may not be another value
 
 
 def canonical_round_trip(protocol: str, kind: str, document: dict[str, Any]) -> list[Failure]:
@@ -106,6 +106,8 @@ def _changes(one: Any, other: Any, where: str, fates: Mapping[str, str], more: b
     """What differs between a document and what came back of it, but for declared fates."""
     if fates.get(where) in CHANGED or (fates.get(where) in GONE and not (type(one) is dict and type(other) is dict)):
         return
+    if fates.get(where) == DEFAULT and other is None:
+        return  # as a key that was not there may come back as null
     # What was carried in another form may be found in another place.
     moved = more or any(fate in CHANGED and is_prefix(where, path) for path, fate in fates.items())
     if type(one) is dict and type(other) is dict:
