@@ -224,7 +224,7 @@ TABLE: dict[tuple[str, str], dict[str, tuple[Node, str]]] = {
         "effort none": (_level("low"), "~"),
         "effort xhigh": (_level("high"), "~"),
         "low, shown": (_level("low", "auto"), ""),
-        "budget 4000": (_level("low"), "~"),
+        "budget 4000": (_level("low", "auto"), "~"),
         "disabled": (_level("low"), "~"),
         "adaptive max": (_level("high", "none"), "~"),
         "between tools": ({}, "!"),
@@ -236,14 +236,14 @@ TABLE: dict[tuple[str, str], dict[str, tuple[Node, str]]] = {
     # Levels from minimal.
     (INTERACTIONS, "gemini-3.6-flash"): {
         "effort none": (_level("minimal"), "~"),
-        "budget 4000": (_level("medium"), "~"),
+        "budget 4000": (_level("medium", "auto"), "~"),
         "disabled": (_level("minimal"), "~"),
         "budget 0": (_level("minimal"), "~"),
     },
     # Levels here, a budget in the other protocol.
     (INTERACTIONS, "gemini-2.5-flash"): {
         "effort none": (_level("low"), "~"),
-        "budget 4000": (_level("medium"), "~"),
+        "budget 4000": (_level("medium", "auto"), "~"),
         "budget 0": (_level("low"), "~"),
     },
     (GENERATE, "gemini-3-pro-preview"): {

@@ -163,6 +163,11 @@ def _write_reasoning(c: Node, config: Node, w: Writer) -> None:
     elif reasoning.get("display") in ("summarized", "omitted") and reasoning.get("summary") is None:
         config["thinking_summaries"] = "auto" if reasoning["display"] == "summarized" else "none"
         reasoning["display"] = Fated("approximated", "sent as summaries")
+    elif w.crosses and w.facing == "provider" and reasoning.get("control") in ("enabled", "adaptive"):
+        # Thinking that is switched on in words is shown by most of Anthropic's models; here it is not by itself.
+        if reasoning.get("summary") is None and "display" not in reasoning:
+            config["thinking_summaries"] = "auto"
+            w.added(config, "thinking_summaries", "reasoning is returned only on request")
     if w.source != w.protocol and w.facing == "provider":
         _write_level(reasoning, config, w)
 

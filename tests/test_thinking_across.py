@@ -1,0 +1,96 @@
+"""What a request says of thinking and of voices, at the models of another provider."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+
+CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
+INTERACTIONS, GENERATE, CONVERSE = "google-interactions", "google-generate-content", "amazon-converse"
+CLAUDE = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+Node = dict[str, Any]
+
+
+def told(done: ul.Converted) -> dict[str, tuple[str, str]]:
+    return {loss.path: (loss.capability, loss.fate) for loss in done.losses}
+
+
+def messages(**settings: Any) -> Node:
+    return {"model": "m", "max_tokens": 100, "messages": [{"role": "user", "content": "q"}], **settings}
+
+
+def interaction(**settings: Any) -> Node:
+    return {"model": "m", "input": "q", **settings}
+
+
+# ---- thinking --------------------------------------------------------------------------------------------------------
+
+THINKERS = {MESSAGES: "claude-sonnet-4-5", CONVERSE: CLAUDE, GENERATE: "gemini-2.5-flash"}
+
+
+def budget_in(value: Node) -> int | None:
+    found = value.get("additionalModelRequestFields") or value
+    thinking = found.get("thinking") or (found.get("generationConfig") or {}).get("thinkingConfig") or {}
+    budget: int | None = thinking.get("budget_tokens", thinking.get("thinkingBudget"))
+    return budget
+
+
+@pytest.mark.parametrize("control", [{"type": "enabled", "budget_tokens": 2_000}, {"type": "adaptive"}])
+def test_thinking_that_is_switched_on_is_shown_at_google(control: Node) -> None:
+    """OpenAI's models are not asked for summaries: it returns them to verified organizations only."""
+    for display, shown in ((None, True), ("summarized", True), ("omitted", False)):
+        thinking = control if display is None else {**control, "display": display}
+        body = messages(thinking=thinking, max_tokens=8_000)
+        gemini = ul.convert(body, source=MESSAGES, target=GENERATE, model="gemini-2.5-flash").value
+        assert gemini["generationConfig"]["thinkingConfig"]["includeThoughts"] is shown
+        done = ul.convert(body, source=MESSAGES, target=INTERACTIONS, model="gemini-2.5-flash")
+        assert done.value["generation_config"]["thinking_summaries"] == ("auto" if shown else "none")
+        added = [loss.path for loss in done.losses if loss.fate == "added"]
+        assert added == ([] if display else ["/generation_config/thinking_summaries"])
+
+
+@pytest.mark.parametrize("target", THINKERS)
+def test_a_budget_that_follows_from_an_effort_leaves_a_fifth_to_the_answer(target: str) -> None:
+    body = {"model": "m", "input": "q", "reasoning": {"effort": "high"}}
+    for limit, most in ((5_000, 4_000), (1_500, 1_200), (1_025, 820)):
+        done = ul.convert({**body, "max_output_tokens": limit}, source=RESPONSES, target=target, model=THINKERS[target])
+        if most < 1_024 and target != GENERATE:
+            # A budget of Claude's has 1,024 tokens or more.
+            assert budget_in(done.value) is None
+            assert told(done)["/reasoning/effort"] == ("reasoning.effort", "lost")
+        else:
+            assert budget_in(done.value) == most
+            assert told(done)["/reasoning/effort"] == ("reasoning.effort", "approximated")
+    free = ul.convert(body, source=RESPONSES, target=target, model=THINKERS[target])
+    assert (budget_in(free.value) or 0) >= 16_384
+
+
+# ---- voices ----------------------------------------------------------------------------------------------------------
+
+
+def spoken(source: str, voice: str) -> Node:
+    if source == CHAT:
+        said = {"modalities": ["text", "audio"], "audio": {"voice": voice, "format": "wav"}}
+        return {"model": "m", "messages": [{"role": "user", "content": "q"}], **said}
+    if source == GENERATE:
+        speech = {"voiceConfig": {"prebuiltVoiceConfig": {"voiceName": voice}}}
+        settings = {"responseModalities": ["AUDIO"], "speechConfig": speech}
+        return {"contents": [{"role": "user", "parts": [{"text": "q"}]}], "generationConfig": settings}
+    return interaction(response_format={"type": "audio"}, generation_config={"speech_config": [{"voice": voice}]})
+
+
+@pytest.mark.parametrize("target", [CHAT, GENERATE, INTERACTIONS])
+@pytest.mark.parametrize("source", [CHAT, GENERATE, INTERACTIONS])
+def test_the_name_of_a_voice_is_sent_to_no_other_provider(source: str, target: str) -> None:
+    done = ul.convert(spoken(source, "Foreign"), source=source, target=target)
+    lost = [loss.path for loss in done.losses if loss.detail == "foreign"]
+    if (source == CHAT) is (target == CHAT):
+        assert "Foreign" in str(done.value) and not lost
+    else:
+        assert "Foreign" not in str(done.value)
+        assert len(lost) == 1 and lost[0].rpartition("/")[2] in ("voice", "voiceName")
+        # Chat requires a voice.
+        assert target != CHAT or done.value["audio"]["voice"] == "alloy"
