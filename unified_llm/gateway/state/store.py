@@ -16,25 +16,13 @@ from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 import zstandard
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from ..configuration.config import StateSettings
 from .conversations import expire_conversations
-from .database import (
-    CONNECTIONS,
-    async_url,
-    counters,
-    make_engine,
-    migrate,
-    responses,
-    runs,
-    segments,
-    shared_secret,
-    vault,
-    writing,
-)
+from .database import CONNECTIONS, async_url, counters, make_engine, migrate, responses, runs, shared_secret, vault, writing
 from .files import expire_files, release_files
+from .group_writes import Conflict, Ending, write_group
 from .runs.locks import DELETED, notify
 
 __all__ = ["Conflict", "Store", "StoreUnavailable", "Stored"]
@@ -47,14 +35,14 @@ _LOT = 500  # rows that one step of retention deletes
 _SWEEP = 60.0  # seconds between two steps of retention
 _LONGEST = 1_000  # responses in one conversation
 _PAUSE = 1.0  # seconds after a failure in which it is not used again
+_REST, _LONGEST_REST = 2.0, 0.02  # times as long as a commit took, and seconds, until the next one
+
+_Done = Callable[[Exception | None], None]
+_Waiting = tuple[sa.Table | None, Any, _Done]  # a row of a table, or (None) the end of a run
 
 
 class StoreUnavailable(Exception):
     """The database failed; the reason is in the log."""
-
-
-class Conflict(Exception):
-    """A row with this key is there already: another node has written it."""
 
 
 class Stored(NamedTuple):
@@ -85,7 +73,7 @@ class Store:
         self._turn = asyncio.Lock() if is_sqlite else nullcontext()
         # Connections are waited for here, as long as it takes: a wait in the pool ends as a failure of the database.
         self._connections = nullcontext() if is_sqlite else asyncio.Semaphore(CONNECTIONS)
-        self._waiting: list[tuple[sa.Table, dict[str, Any], asyncio.Future[None]]] = []
+        self._waiting: list[_Waiting] = []
         self._is_writing = False  # a group that is no longer in `_waiting`
         self._wake = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -147,11 +135,43 @@ class Store:
 
         A vault entry replaces one with the same key; otherwise it raises `Conflict`.
         """
+        await self._written(table, row)
+
+    async def end(self, ending: Ending) -> None:
+        """Write the end of a run with the next group; returns when it is durable.
+
+        Raises `Conflict` where the run has ended, was deleted, or belongs to another node.
+        """
+        await self._written(None, ending)
+
+    async def _written(self, table: sa.Table | None, row: Any) -> None:
         await self.open()
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def done(failure: Exception | None) -> None:
+            if future.done():
+                return  # its client is gone
+            if failure is None:
+                future.set_result(None)
+            else:
+                future.set_exception(type(failure)(*failure.args))
+
+        self._post(table, row, done)
+        await future
+
+    def post(self, table: sa.Table, row: dict[str, Any], done: _Done) -> None:
+        """Write a row with the next group; `done` is called when it is durable, or with what it failed with.
+
+        A store that is not open fails at once.
+        """
+        if self._engine is None:
+            done(StoreUnavailable("the database is closed"))
+        else:
+            self._post(table, row, done)
+
+    def _post(self, table: sa.Table | None, row: Any, done: _Done) -> None:
         self._waiting.append((table, row, done))
         self._wake.set()
-        await done
 
     async def use(self, function: Callable[..., Awaitable[T]], *arguments: Any) -> T:
         """Call a function with the engine, its failures as ours."""
@@ -273,20 +293,32 @@ class Store:
             raise StoreUnavailable("the database is unavailable") from None
 
     async def _write(self) -> None:
-        """Commit what is waiting, in groups. A group that fails gets the error and is not tried again."""
+        """Commit what is waiting, in groups. A group that fails gets the error and is not tried again.
+
+        A commit costs as much as a hundred rows. Where one follows the other, there is a pause between them in which a
+        group comes together: the busier the database, the longer, and the fewer commits.
+        """
+        loop = asyncio.get_running_loop()
+        ready = 0.0
         while True:
             await self._wake.wait()
+            pause = ready - loop.time()
+            if pause > 0 and len(self._waiting) < _GROUP:
+                await asyncio.sleep(pause)
             group, self._waiting = self._waiting[:_GROUP], self._waiting[_GROUP:]
             if not self._waiting:
                 self._wake.clear()
             self._is_writing = True
+            began = loop.time()
             try:
                 await self._try(group)
             finally:
                 self._is_writing = False
+            ended = loop.time()
+            ready = ended + min(_REST * (ended - began), _LONGEST_REST)
 
-    async def _try(self, group: Sequence[tuple[sa.Table, dict[str, Any], asyncio.Future[None]]]) -> None:
-        """Commit a group, and resolve the futures of those that wait."""
+    async def _try(self, group: Sequence[_Waiting]) -> None:
+        """Commit a group, and tell those that wait."""
         failure: Exception | None = None
         try:
             await self._commit([(table, row) for table, row, _ in group])
@@ -301,31 +333,11 @@ class Store:
             _log.exception("writing to the database failed")
             failure = StoreUnavailable("the database is unavailable")
         for _, _, done in group:
-            if done.done():  # its client is gone
-                continue
-            if failure is None:
-                done.set_result(None)
-            else:
-                done.set_exception(type(failure)(*failure.args))
+            done(failure)
 
-    async def _commit(self, rows: Sequence[tuple[sa.Table, dict[str, Any]]]) -> None:
+    async def _commit(self, rows: Sequence[tuple[sa.Table | None, Any]]) -> None:
         async with self.connection(write=True) as connection:
-            # The same key twice in one group: the later row is meant, as with one commit after the other.
-            replaced = {(row["tenant"], row["key"]): row for each, row in rows if each is vault}
-            if replaced:
-                dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-                insert = dialect.insert(vault)
-                keys = ("tenant", "key")
-                changed = {each.name: insert.excluded[each.name] for each in vault.c if each.name not in keys}
-                statement = insert.on_conflict_do_update(index_elements=keys, set_=changed)
-                # Nodes that write the same rows in another order would wait for each other.
-                await connection.execute(statement, [replaced[key] for key in sorted(replaced)])
-            for table in (responses, runs, segments):
-                if added := [row for each, row in rows if each is table]:
-                    if table is responses:
-                        added.sort(key=lambda row: (row["tenant"], row["id"]))
-                    await connection.execute(sa.insert(table), added)
-            await notify(connection, {row["run"] for table, row in rows if table is segments})
+            await write_group(connection, rows)
 
     @staticmethod
     def packed(row: Stored) -> dict[str, Any]:

@@ -11,21 +11,21 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ....client.state.response_memory import Turn, answer
 from ....engine.pairs.reading import Reader
 from ....engine.registry import adapter
-from ....foundation.errors import InvalidBody, ProtocolError
+from ....foundation.errors import InvalidBody, ProtocolError, UnifiedLLMError
 from ....foundation.json_codec import dump, parse
 from ....foundation.secret import Secret
 from ....streams.byte_pipeline import ByteStream
 from ....streams.conversion import read_stream
 from ....streams.folds import decompose
 from ....streams.framings.sse import encode
-from ....streams.grammar import CLASS, FRAME
+from ....streams.grammar import CLASS, FRAME, TERMINAL
 from ....streams.writing import write_stream
 from ...responses.replies import Refusal
 from ..database import segments
@@ -45,9 +45,11 @@ __all__ = [
     "openings",
     "place_of",
     "read_run",
+    "status_of",
 ]
 
 _DIGITS = 9  # of the number of an event, which databases hold in 32 bits
+_ENDING = 4  # events at the end of a stream, of which one ends the response
 _AHEAD = 64  # events of a run that wait for the database, before its upstream has to wait
 DONE = frozenset(("completed", "failed", "incomplete", "cancelled"))
 
@@ -123,7 +125,7 @@ class LogWriter:
         self.is_done: bool = False
         self.status: str = ""
         self._ahead: list[bytes] = []  # numbered, and not yet on their way to the database
-        self._flight: asyncio.Task[None] | None = None
+        self._flight: asyncio.Future[None] | None = None  # until what is on its way is durable
         self._failure: Exception | None = None  # behind it nothing is written: the log would have a gap
         self.field: str = adapter(run.surface).resume[1] if adapter(run.surface).resume else ""
         self._renaming = Renaming(run.surface, new=run.id)
@@ -134,35 +136,39 @@ class LogWriter:
         Raises `Conflict` where another node has written, and `StoreUnavailable`, perhaps for earlier events.
         """
         self._ahead += self.numbered(events)
-        if self._flight is not None and (self._flight.done() or len(self._ahead) >= _AHEAD):
+        if self._failure is not None or len(self._ahead) >= _AHEAD:
             await self.flush()
-        if self._flight is None and self._ahead:
-            self._flight = asyncio.create_task(self._write())
+        elif self._flight is None and self._ahead:
+            self._send()
 
     async def flush(self) -> None:
         """Wait until everything is durable. What is on its way gets there although the wait is cancelled."""
         while self._failure is None and (self._flight is not None or self._ahead):
-            flight = self._flight = self._flight or asyncio.create_task(self._write())
-            try:
-                await asyncio.shield(flight)
-            finally:
-                if flight.done():
-                    self._flight = None
+            await asyncio.shield(self._flight or self._send())
         if self._failure is not None:
             raise self._failure
 
-    async def _write(self) -> None:
-        """One segment after the other, each with all the events that came during the last one."""
-        while self._ahead:
-            events, self._ahead = self._ahead, []
-            first = self.count - len(events)
-            row = self.row(first, events)
-            try:
-                await self.store.insert(segments, row)
-            except Exception as error:
-                self._failure = error  # for the next that waits
-                return
+    def _send(self) -> asyncio.Future[None]:
+        """Send one segment with all the events that wait; those that come meanwhile are the next one."""
+        events, self._ahead = self._ahead, []
+        row = self.row(self.count - len(events), events)
+        flight = self._flight = self._flight or asyncio.get_running_loop().create_future()
+        self.store.post(segments, row, partial(self._landed, row))
+        return flight
+
+    def _landed(self, row: Mapping[str, Any], failure: Exception | None) -> None:
+        """A segment is durable, or is not: then it is for the next that waits to raise why."""
+        flight = self._flight
+        if flight is None or flight.cancelled():
+            return
+        self._failure = failure
+        if failure is None:
             self.told(row)
+            if self._ahead:
+                self._send()
+                return
+        self._flight = None
+        flight.set_result(None)
 
     def numbered(self, events: Sequence[bytes]) -> list[bytes]:
         """The events as their clients see them."""
@@ -281,6 +287,21 @@ def _counts(surface: str) -> bool:
 def collected(run: Run, frames: bytes, secret: Secret | None) -> dict[str, Any] | None:
     """The canonical response of a stream; None for one without an end."""
     return answer(Turn(run.tenant, run.surface, b"{}", "", [frames], True), secret) if frames else None
+
+
+def status_of(run: Run, events: Sequence[bytes]) -> str:
+    """The status that the last events of a stream end their response with; empty where they do not."""
+    known = adapter(run.surface)
+    reader = known.streams.reader(Reader(known.protocol, facing="client"))
+    status = ""
+    for frame in b"".join(events[-_ENDING:]).split(b"\n\n")[:-1]:
+        lines = frame.split(b"\n")
+        name = next((line[6:].strip().decode() for line in lines if line.startswith(b"event:")), None)
+        with suppress(UnifiedLLMError, KeyError, TypeError, ValueError):  # it lacks the events before
+            for event in reader.feed({"event": name, "data": data_of(frame)}):
+                if event.get("type") in TERMINAL:
+                    status = str(event["response"].get("status") or "")
+    return status
 
 
 def failure(run: Run, error: Mapping[str, Any], shown: bytes) -> list[bytes]:

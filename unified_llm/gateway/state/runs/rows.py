@@ -9,7 +9,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from ....foundation.json_codec import dump
-from ..database import responses, runs, segments
+from ..database import runs
+from ..group_writes import Ending
 from ..store import Conflict, Store, Stored
 from .event_log import Run, read_run
 from .locks import CANCEL, notify
@@ -83,19 +84,15 @@ async def end(
     """End a run in one transaction: its status, the last segment, the stored response. Raises `Conflict`."""
     head = {**run.head, **({"error": dict(error)} if error is not None else {})}
     request = run.head["request"].encode("utf-8", "surrogateescape")
-    async with store.connection(write=True) as connection:
-        done = await connection.execute(sa.update(runs).where(_has(run, node)).values(status=status, head=dump(head)))
-        if done.rowcount != 1:
-            raise Conflict(run.id)
-        if row is not None:
-            await connection.execute(sa.insert(segments), [row])
-        await notify(connection, [run.id])
-        if status in ("completed", "incomplete"):
-            stored = Stored(
-                run.tenant, run.id, run.surface, run.head.get("previous"), upstream, True, request, frames,
-                run.created, run.expires,
-            )  # fmt: skip
-            await connection.execute(sa.insert(responses), [store.packed(stored)])
+    stored: list[dict[str, Any]] = []
+    if status in ("completed", "incomplete"):
+        whole = Stored(
+            run.tenant, run.id, run.surface, run.head.get("previous"), upstream, True, request, frames,
+            run.created, run.expires,
+        )  # fmt: skip
+        stored.append(store.packed(whole))
+    last = [] if row is None else [dict(row)]
+    await store.end(Ending(run.id, node, status, dump(head), last, stored))
 
 
 def _has(run: Run, node: str) -> Any:

@@ -38,7 +38,7 @@ from ..database import runs
 from ..store import Conflict, Store, StoreUnavailable
 from ..turns import Recalled, id_of
 from . import rows
-from .event_log import DONE, Diverged, LogWriter, Run, collected, error_of, failure, openings, place_of
+from .event_log import DONE, Diverged, LogWriter, Run, collected, error_of, failure, openings, place_of, status_of
 from .locks import CANCEL, DELETED, NodeLock
 from .log_reader import LogReader
 
@@ -328,8 +328,9 @@ class Runs:
             numbered = writer.numbered(events)
             row = writer.row(first, numbered) if numbered else None
             frames = b"".join([writer.shown, *numbered])
-            if not status:
-                status = str((collected(run, frames, None) or {}).get("status") or "failed")
+            if not status:  # the last events have it; the whole log is read only where they do not
+                status = status_of(run, numbered)
+                status = status or str((collected(run, frames, None) or {}).get("status") or "failed")
                 status = status if status in DONE else "completed"
             await rows.end(self.store, run, self.lock.node, status, error, row, frames, upstream)
         except BaseException:
