@@ -15,7 +15,9 @@ import pytest
 
 import unified_llm as ul
 from client.asking import no_waiting, openai, refusal  # noqa: F401 (a fixture, of every test here)
-from unified_llm.client.sending.effects import Ask
+from unified_llm.client.connections.io import Wire
+from unified_llm.client.sending.effects import Ask, Outgoing
+from unified_llm.client.sending.request_flow import steps
 from unified_llm.client.telemetry import opentelemetry as otel
 from unified_llm.client.telemetry.operation import Telemetry
 from upstreams import CHAT, CHAT_STREAM, MESSAGE, Canned, frames, streamed
@@ -424,3 +426,32 @@ def test_without_a_provider_there_is_nothing(monkeypatch: pytest.MonkeyPatch) ->
     for name in [name for name in sys.modules if name.partition(".")[0] == "opentelemetry"]:
         monkeypatch.delitem(sys.modules, name)
     assert otel.instruments() is None and "opentelemetry" not in sys.modules, "it is not imported either"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_outcome_takes_the_place_of_an_event(stream: bool) -> None:
+    """`on_end` is called once for each call that is awaited to its end, without an event of its request."""
+    outcomes: list[Any] = []
+    canned = Canned((lambda: streamed(*STREAMED)) if stream else CHAT, model="m")
+    with Wire(retry=RETRY) as wire:
+        ask = Ask(body={"input": "Hi"}, stream=stream, telemetry=Telemetry(on_end=outcomes.append))
+        found = wire.run(steps(ask, (canned.upstream,), RETRY))
+        if stream:
+            assert not outcomes and found.operation is not None
+            found.operation.end(usage={"input_tokens": 3}, complete=True)
+            found.operation.end(complete=True)
+            wire.stream(found).close()
+    (told,) = outcomes
+    assert told.complete and told.status == 200 and told.error is None and told.model == "m"
+    assert told.usage_node["input_tokens"] == 3 and told.duration >= 0
+
+
+def test_an_abandoned_call_has_no_outcome() -> None:
+    outcomes: list[Any] = []
+    upstream = ul.Upstream(model="m", base_url="http://up.test/v1", protocol="openai-chat")
+    operation = Telemetry(on_end=outcomes.append).begin(Ask(body={}), upstream, ul.Losses([]), "m")
+    assert operation is not None
+    operation.sending(1, Outgoing("POST", "http://up.test/v1", {}, b"", {}, None, ""))
+    operation.abandon()
+    operation.end(complete=True)
+    assert not outcomes

@@ -22,3 +22,12 @@ NAMES = {
 def test_what_names_a_file_is_seen(protocol: str) -> None:
     assert all(has_references(protocol, each) for each in NAMES[protocol])
     assert not has_references(protocol, b'{"text": "a file, an id and \\u00e9"}')
+
+
+@pytest.mark.parametrize("protocol", NAMES)
+def test_a_long_request_names_a_file_anywhere(protocol: str) -> None:
+    """A long text is searched in pieces, none of which may cut a name in two."""
+    mark = next(each for each in NAMES[protocol] if has_references(protocol, each))
+    for place in (0, *range(24_900, 25_010, 3), *range(49_900, 50_010, 3), 60_000):
+        assert has_references(protocol, b"x" * place + mark + b"x" * 30_000)
+    assert not has_references(protocol, b"x" * 100_000)

@@ -197,6 +197,9 @@ class Streams(NamedTuple):
     opening: frozenset[str] = frozenset(("id", "model"))
     # Whether its writer makes HTTP headers of the first event: a server then sends no header before that event.
     headers: bool = False
+    # The field of an event with the document that `Adapter.usage` reads, where the last event with a usage has all of
+    # it; "" for the event itself. None where the usage is put together from several events.
+    usage: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

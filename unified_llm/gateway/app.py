@@ -156,6 +156,7 @@ class Gateway:
             except StoreUnavailable:
                 pass  # without the database what needs no state is served
             except ConfigError as error:
+                await self.aclose()
                 await send({"type": "lifespan.startup.failed", "message": str(error)})
                 return
             await send({"type": "lifespan.startup.complete"})

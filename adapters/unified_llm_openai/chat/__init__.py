@@ -44,6 +44,7 @@ adapter = Adapter(
         Framing(named=False),
         proof={"choices": list, "object": ("chat.completion",)},
         opening=frozenset(("id", "created_at", "model", "service_tier")),
+        usage="",
     ),
     mappings=(user_parts, assistant_parts, thinking_parts, answer_parts, citations, pictures, calls, tools, models),
     by_hand=frozenset(("message", "reasoning", "function_call_output", "custom_tool_call_output")),

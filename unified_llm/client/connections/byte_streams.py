@@ -87,7 +87,7 @@ class _Received:
         self.located: Callable[[APIError], APIError] = opened.located
         self.operation: Operation | None = opened.operation
         if self.operation is not None:
-            weakref.finalize(self, self.operation.end).atexit = False  # of a stream that was not closed
+            weakref.finalize(self, self.operation.abandon).atexit = False  # of a stream that was not closed
 
     def _broken(self, error: Exception) -> APIError | None:
         known = as_http_error(error)

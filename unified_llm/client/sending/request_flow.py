@@ -75,7 +75,7 @@ def steps(ask: Ask, upstreams: Sequence[Upstream], retry: Retry) -> Steps:
             found = yield from _attempts(ask, upstream, sent, retry, operation)
         except BaseException:
             if operation is not None:
-                operation.end()  # nothing was sent, or the call was cancelled
+                operation.abandon()  # nothing was sent, or the call was cancelled
             raise
         if not isinstance(found, _Failed):
             found.hops = tuple(hops)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..sending.effects import Answer, Ask, Opened, Outgoing
     from .events import RequestInfo, ResponseInfo, RetryReason
 
-__all__ = ["SILENT", "Hooked", "Operation", "Telemetry", "count_losses", "log_skipped"]
+__all__ = ["SILENT", "Hooked", "Operation", "Outcome", "Telemetry", "count_losses", "log_skipped"]
 
 _log = logging.getLogger("unified_llm.client")
 _CALLS = frozenset(("function_call", "custom_tool_call"))
@@ -34,11 +34,25 @@ _LONGEST = 300  # characters of an error in a log record
 Hook = Callable[[Any], Any]
 
 
+class Outcome(NamedTuple):
+    """The end of a call to an upstream: a `ResponseInfo` without the values that are read of the result itself."""
+
+    upstream: Upstream
+    model: str | None
+    status: int | None
+    duration: float
+    complete: bool
+    request_id: str | None
+    usage_node: Mapping[str, Any] | None
+    error: Exception | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Telemetry:
     """The receivers of telemetry: hooks, and providers of OpenTelemetry (default: the global ones).
 
-    Without `detail` only the usage of a whole response is read, unless spans are recorded.
+    `on_end` takes the place of `on_response` for a server, to which an event costs too much: it is called at once, with
+    an `Outcome`, and only the usage of a whole response is read for it.
     """
 
     on_request: Hook | None = None
@@ -46,12 +60,12 @@ class Telemetry:
     on_retry: Hook | None = None
     tracer_provider: Any = None
     meter_provider: Any = None
-    detail: bool = True
+    on_end: Callable[[Outcome], None] | None = None
 
     def begin(self, ask: Ask, upstream: Upstream, losses: Losses, model: str | None) -> Operation | None:
         """The operation of a call at one upstream; None where nothing is observed."""
         found = instruments(self.tracer_provider, self.meter_provider)
-        hooked = self.on_request or self.on_response or self.on_retry
+        hooked = self.on_request or self.on_response or self.on_retry or self.on_end
         if found is None and not hooked and not _log.isEnabledFor(logging.INFO):
             return None
         return Operation(self, found, ask, upstream, losses, model)
@@ -84,8 +98,8 @@ class Hooked(NamedTuple):
 class Operation:
     """All requests to one upstream for one call, and their response."""
 
-    __slots__ = ("_began", "_event", "_first", "_found", "_kind", "_model", "_over", "_sent", "_span", "_stream",
-                 "_telemetry", "_upstream", "call", "losses")  # fmt: skip
+    __slots__ = ("_began", "_call", "_event", "_first", "_found", "_kind", "_model", "_over", "_request", "_sent",
+                 "_span", "_stream", "_telemetry", "_upstream", "losses")  # fmt: skip
 
     def __init__(
         self,
@@ -99,11 +113,13 @@ class Operation:
         self._telemetry, self._upstream, self._model = telemetry, upstream, model
         self._kind, self._stream = ask.kind, ask.stream  # not `ask` itself: its body would live as long as a stream
         self._span: Span | None = None if made is None else made.begin(ask, upstream, model)
-        self.call: str = ask.answer_id or os.urandom(16).hex()
+        self._call = ask.answer_id
         self.losses: Losses = Losses([*ask.losses, *losses]) if ask.losses else losses
         if self._span is not None:
             self._span.losses(upstream, self.losses)
         self._over = False
+        # The last request: its number, method and URL, and the event that is made of it where one is needed.
+        self._request: tuple[int, str, str] | None = None
         self._event: RequestInfo | None = None
         self._found: Answer | Opened | None = None
         self._first: float | None = None
@@ -118,33 +134,45 @@ class Operation:
 
     # ---- requests ----------------------------------------------------------------------------------------------------
 
+    @property
+    def call(self) -> str:
+        """What all requests of the call have in common."""
+        self._call = self._call or os.urandom(16).hex()
+        return self._call
+
     def sending(self, attempt: int, outgoing: Outgoing) -> Hooked | None:
         """A request is about to be sent."""
-        from .events import RequestInfo
-
-        upstream = self._upstream
         self._sent = time.monotonic()
-        self._event = RequestInfo(
-            call=self.call,
-            attempt=attempt,
-            upstream=upstream.name,
-            provider=upstream.provider,
-            model=self._model,
-            protocol=upstream.protocol,
-            kind=self._kind,
-            stream=self._stream,
-            method=outgoing.method,
-            url=upstream.hide(outgoing.url.partition("?")[0].partition("#")[0]),
-            why=upstream.why,
-            losses=self.losses,
-        )
+        self._request, self._event = (attempt, outgoing.method, outgoing.url), None
         if _log.isEnabledFor(logging.DEBUG):
             form = " (stream)" if self._stream else ""
             size = len(outgoing.content or b"")
-            where = _plain(upstream, self._event.url)
+            where = _plain(self._upstream, self._info(self._request).url)
             _log.debug("%s: %s %s, attempt %d, %d bytes%s", self._name, outgoing.method, where, attempt, size, form)
         hook = self._telemetry.on_request
-        return None if hook is None else Hooked(hook, self._event)
+        return None if hook is None else Hooked(hook, self._info(self._request))
+
+    def _info(self, request: tuple[int, str, str]) -> RequestInfo:
+        """The event of a request."""
+        if self._event is None:
+            from .events import RequestInfo
+
+            (attempt, method, url), upstream = request, self._upstream
+            self._event = RequestInfo(
+                call=self.call,
+                attempt=attempt,
+                upstream=upstream.name,
+                provider=upstream.provider,
+                model=self._model,
+                protocol=upstream.protocol,
+                kind=self._kind,
+                stream=self._stream,
+                method=method,
+                url=upstream.hide(url.partition("?")[0].partition("#")[0]),
+                why=upstream.why,
+                losses=self.losses,
+            )
+        return self._event
 
     def waiting(self, error: Exception, wait: float) -> None:
         """A request failed; if there is time, another one follows after `wait` seconds."""
@@ -158,12 +186,13 @@ class Operation:
             _log.info("%s: %s; %s", self._name, self._error_text(error), then)
         if self._span is not None:
             self._span.retried(reason, error, wait)
-        hook, event = self._telemetry.on_retry, self._event
-        if hook is None or event is None:
+        hook, request = self._telemetry.on_retry, self._request
+        if hook is None or request is None:
             return None
         from .events import RetryInfo
 
         lasted = time.monotonic() - self._sent
+        event = self._info(request)
         return Hooked(hook, RetryInfo(request=event, reason=reason, error=error, duration=lasted, wait=wait,
                                        next_upstream=after))  # fmt: skip
 
@@ -181,9 +210,14 @@ class Operation:
                 error = found.unread(problem)
         return self._end(node if isinstance(node, dict) else None, None, error, error is None)
 
+    @property
+    def _is_brief(self) -> bool:
+        """Whether nothing needs an event of the response."""
+        return self._telemetry.on_end is not None and self._span is None and self._telemetry.on_response is None
+
     def _brief(self, found: Answer) -> Any:
         """The usage of the response, where that is enough; None where it has to be read as a whole."""
-        if self._telemetry.detail or self._span is not None or not isinstance(found.value, dict):
+        if not self._is_brief or not isinstance(found.value, dict):
             return None
         return read_usage(found.value, self._upstream.protocol)
 
@@ -199,8 +233,8 @@ class Operation:
         """The call goes on at the upstream `after`."""
         hooked = self.retrying(error, "fallback", 0.0, after)
         self._over = True
-        if self._span is not None and self._event is not None:
-            self._span.end(self._response(self._event, {}, None, error, False))
+        if self._span is not None and self._request is not None:
+            self._span.end(self._response(self._info(self._request), {}, None, error, False))
         return hooked
 
     def end(
@@ -214,17 +248,30 @@ class Operation:
         """A stream is closed: with its canonical response, its usage, or an error. Only the first end counts."""
         return self._end(response, usage, error, error is None and (complete or response is not None))
 
+    def abandon(self) -> None:
+        """End without hooks: nothing waits for it any more. Does nothing where it has ended."""
+        self._end(None, None, None, False, is_awaited=False)
+
     def _end(
         self,
         node: Mapping[str, Any] | None,
         usage: Mapping[str, Any] | None,
         error: Exception | None,
         complete: bool,
+        *,
+        is_awaited: bool = True,
     ) -> Hooked | None:
         if self._over:
             return None
         self._over = True
-        event = None if self._event is None else self._response(self._event, node or {}, usage, error, complete)
+        request, on_end = self._request, self._telemetry.on_end
+        if request is not None and on_end is not None:
+            if is_awaited:
+                on_end(self._outcome(node, usage, error, complete))
+            if self._is_brief and not _log.isEnabledFor(logging.INFO):
+                self._found = None
+                return None
+        event = None if request is None else self._response(self._info(request), node or {}, usage, error, complete)
         self._found = None
         if self._span is not None:
             self._span.end(event)
@@ -243,6 +290,26 @@ class Operation:
             _log.info("%s: %s in %.3f s%s", self._name, how, event.duration, tokens)
         hook = self._telemetry.on_response
         return None if hook is None else Hooked(hook, event)
+
+    def _outcome(
+        self,
+        node: Mapping[str, Any] | None,
+        usage: Mapping[str, Any] | None,
+        error: Exception | None,
+        complete: bool,
+    ) -> Outcome:
+        found: Any = self._found if self._found is not None else error
+        given = None if node is None else node.get("usage")
+        return Outcome(
+            self._upstream,
+            self._model,
+            getattr(found, "status", None),
+            time.monotonic() - self._began,
+            complete,
+            getattr(found, "request_id", None),
+            given if type(given) is dict or isinstance(given, Mapping) else usage,
+            error,
+        )
 
     def _response(
         self,

@@ -90,8 +90,9 @@ class Quota:
     def enter(self, key: Key) -> None:
         """Admit a request and count it; `leave` ends it. Raises `Refusal` (429)."""
         name = key.name
-        if self._parallel[name] >= self._most.get(name, math.inf):
-            raise _refused(f"{self._most[name]} parallel", 1)
+        count, most = self._parallel[name], self._most.get(name)
+        if most is not None and count >= most:
+            raise _refused(f"{most} parallel", 1)
         requests = self._requests.get(name, ())
         for rules in (self._used.get(name, ()), requests):
             for rule in rules:
@@ -99,12 +100,14 @@ class Quota:
                     raise _refused(str(rule), rule.wait, spent=rule.limit.unit == "usd")
         for rule in requests:
             rule.counters.add(rule.window)
-        self._parallel[name] += 1
+        self._parallel[name] = count + 1
 
     def leave(self, key: Key) -> None:
         """The end of a request that was admitted."""
-        self._parallel[key.name] -= 1
-        if not self._parallel[key.name]:
+        left = self._parallel[key.name] - 1
+        if left:
+            self._parallel[key.name] = left
+        else:
             del self._parallel[key.name]
 
     def meter(self, key: Key, content: bytes) -> OnUsage | None:

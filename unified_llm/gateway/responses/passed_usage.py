@@ -6,10 +6,11 @@ protocol's reader to end with the usage, and costs next to nothing while the str
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
+from ...client.sending.decoding import read_usage
 from ...client.sending.effects import Opened
 from ...client.telemetry.hooks import call_hook
 from ...engine.pairs.reading import Reader
@@ -19,8 +20,9 @@ from ...streams.framings.sse import SSEDecoder, parse_data
 
 __all__ = ["Tap"]
 
-_MOST = 256_000  # bytes of the end of a stream that are kept
+_MOST = 256_000  # bytes of a stream that are kept; where there are more, half as many of its end
 _LAST = 4  # events of the end that are read in any case
+_TRIES = 4  # events that name a usage, and may be about one
 _BETWEEN = b"\n\n"
 _NAMED = b"sage"  # usage, usageMetadata, tokenUsage
 
@@ -30,19 +32,24 @@ class Tap:
 
     def __init__(self, found: Opened) -> None:
         self._found = found
-        self._first: bytes | None = None
-        self._kept: deque[bytes] = deque()
+        self._chunks: list[bytes] = []  # the first one, and the end
         self._size = 0
 
     def feed(self, chunk: bytes) -> None:
         """Take in a chunk."""
-        if self._first is None:
-            self._first = chunk
-            return
-        self._kept.append(chunk)
+        self._chunks.append(chunk)
         self._size += len(chunk)
-        while self._size > _MOST and len(self._kept) > 1:
-            self._size -= len(self._kept.popleft())
+        if self._size > _MOST:
+            self._trim()
+
+    def _trim(self) -> None:
+        """Drop what is between the first chunk and the end."""
+        place = len(self._chunks)
+        self._size = 0
+        while self._size < _MOST // 2 and place > 1:
+            place -= 1
+            self._size += len(self._chunks[place])
+        del self._chunks[1:place]
 
     def end(self, error: Exception | None, complete: bool) -> None:
         """The stream is closed."""
@@ -55,10 +62,18 @@ class Tap:
 
     def usage(self) -> Mapping[str, Any] | None:
         """The canonical usage; None where the upstream gave none."""
-        known = split(self._found.upstream.protocol)[0]
-        whole = b"".join((self._first or b"", *self._kept))
+        protocol = self._found.upstream.protocol
+        known = split(protocol)[0]
+        whole = b"".join(self._chunks)
         if b"\r" in whole:  # JSON has none but those between lines
             whole = whole.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        if known.streams.usage is not None:
+            for data in islice(_naming(whole), _TRIES):
+                node = data.get(known.streams.usage) if known.streams.usage else data
+                brief = read_usage(node, protocol) if isinstance(node, dict) else None
+                if brief is not None and isinstance(brief["usage"], dict):
+                    usage: Mapping[str, Any] = brief["usage"]
+                    return usage
         decoder = SSEDecoder()
         events = [*decoder.feed(_chosen(whole)), *decoder.close()]
         reader = known.streams.reader(Reader(known.protocol, facing="client"))
@@ -72,6 +87,18 @@ class Tap:
         except (UnifiedLLMError, KeyError, TypeError, ValueError):
             pass  # what is left out may be what the reader needs
         return found
+
+
+def _naming(whole: bytes) -> Iterator[Mapping[str, Any]]:
+    """The data of the events that name a usage, the last one first."""
+    at = whole.rfind(_NAMED)
+    while at >= 0:
+        start = max(whole.rfind(_BETWEEN, 0, at), -len(_BETWEEN)) + len(_BETWEEN)
+        for event in SSEDecoder().feed(whole[start : _end(whole, at)]):
+            data = parse_data(event["data"])
+            if isinstance(data, dict):
+                yield data
+        at = whole.rfind(_NAMED, 0, start)
 
 
 def _chosen(whole: bytes) -> bytes:

@@ -26,7 +26,7 @@ from ...losses import Losses
 from ...passes.convert import Converted, convert, write
 from ...provenance.opaque import looks_sealed
 from ..requests.body import Peek
-from ..state.references import has_references
+from ..state.references import has_references, pieces
 from ..upstreams.routing import Route
 
 __all__ = ["Direct", "direct"]
@@ -114,7 +114,7 @@ def direct(
         return None
     if has_references(match.protocol, content):
         return None
-    if looks_sealed(content.decode("latin-1")):
+    if any(looks_sealed(piece.decode("latin-1")) for piece in pieces(content)):
         return None
     outgoing = plan.outgoing._replace(content=content)
     return Direct(match.protocol, plan.upstream, outgoing, stream, route.on_failure, telemetry)

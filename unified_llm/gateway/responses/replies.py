@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, MutableMapping, Sequence
 from contextlib import aclosing
 from typing import Any, NamedTuple
@@ -32,6 +33,7 @@ __all__ = [
     "Scope",
     "Send",
     "Watch",
+    "Watched",
     "Whole",
     "allowed_methods",
     "error_reply",
@@ -129,6 +131,31 @@ Finish = Callable[[SurfaceStream, list[bytes]], Awaitable[list[bytes]]]
 """Called with the last events of a complete stream before they are sent; returns those that are sent."""
 
 
+class Watched:
+    """`send` of a request that is recorded: with an eye on the status, the size and the end of the response.
+
+    A sender of many pieces may send all but the first and the last over `bare`, and set the record's `bytes`.
+    """
+
+    __slots__ = ("_began", "bare", "record")
+
+    def __init__(self, bare: Send, record: Any, began: float) -> None:
+        self.bare, self.record, self._began = bare, record, began
+
+    def __call__(self, message: Mapping[str, Any]) -> Awaitable[None]:
+        body, record = message.get("body"), self.record
+        if body is not None:
+            record.bytes += len(body)
+            if record.first is None and body:
+                record.first = time.monotonic() - self._began
+            record.is_complete = not message.get("more_body")
+        elif message["type"].endswith("http.response.start"):  # of a WebSocket that is refused too
+            record.status = message["status"]
+        elif message["type"] == "websocket.close":
+            record.status = 403  # with which a server refuses what was not accepted
+        return self.bare(message)
+
+
 class Passed(NamedTuple):
     """A response that goes to the client as its upstream sent it."""
 
@@ -204,20 +231,26 @@ async def send_passed(send: Send, wire: AsyncWire, passed: Passed, cors: Mapping
     tap = Tap(found) if found.operation is not None else None
     failure: Exception | None = None
     complete = False
+    out, size = send, 0
+    bare = send.bare if isinstance(send, Watched) else send
+    feed = None if tap is None else tap.feed
     try:
-        feed = None if tap is None else tap.feed
         async for chunk in stream:
             if feed is not None:
                 feed(chunk)
             if b'"error' in chunk:  # some servers repeat what they were sent
                 text = found.upstream.hide(chunk.decode("utf-8", "surrogateescape"))
                 chunk = text.encode("utf-8", "surrogateescape")
-            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            size += len(chunk)
+            await out({"type": "http.response.body", "body": chunk, "more_body": True})
+            out = bare
         complete = True
     except APIError as error:
         failure = error
         last = b"".join(ByteStream(passed.protocol, passed.protocol).fail(error.error))
     finally:
+        if isinstance(send, Watched):
+            send.record.bytes = size
         await stream.aclose()
         if tap is not None:
             tap.end(failure, complete)

@@ -20,7 +20,18 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from ..configuration.config import StateSettings
 from .conversations import expire_conversations
-from .database import CONNECTIONS, async_url, counters, make_engine, migrate, responses, runs, shared_secret, vault, writing
+from .database import (
+    CONNECTIONS,
+    async_url,
+    counters,
+    make_engine,
+    migrate,
+    responses,
+    runs,
+    shared_secret,
+    vault,
+    writing,
+)
 from .files import expire_files, release_files
 from .group_writes import Conflict, Ending, write_group
 from .runs.locks import DELETED, notify
@@ -318,7 +329,7 @@ class Store:
             ready = ended + min(_REST * (ended - began), _LONGEST_REST)
 
     async def _try(self, group: Sequence[_Waiting]) -> None:
-        """Commit a group, and tell those that wait."""
+        """Commit a group, and call those that wait."""
         failure: Exception | None = None
         try:
             await self._commit([(table, row) for table, row, _ in group])

@@ -16,7 +16,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.utils import floatToGoString
 
-from ...client.telemetry.events import ResponseInfo, RetryInfo
+from ...client.telemetry.events import RetryInfo
+from ...client.telemetry.operation import Outcome
 from ...losses import Losses
 
 if TYPE_CHECKING:
@@ -28,12 +29,11 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320)
 _BOUNDS = tuple(map(floatToGoString, (*_SECONDS, float("inf"))))
 _MODELS = 500
-_TOKENS = {
-    "input": ("input_tokens",),
-    "output": ("output_tokens",),
-    "cached": ("input_tokens_details", "cached_tokens"),
-    "reasoning": ("output_tokens_details", "reasoning_tokens"),
-}
+_TOKENS = (("input_tokens", "input"), ("output_tokens", "output"))
+_DETAILS = (
+    ("input_tokens_details", "cached_tokens", "cached"),
+    ("output_tokens_details", "reasoning_tokens", "reasoning"),
+)
 
 
 class Bounded:
@@ -138,20 +138,24 @@ class Metrics:
         if record.first is not None:
             self._first.observe(where, record.first)
 
-    def response(self, event: ResponseInfo, record: Record | None) -> None:
+    def response(self, found: Outcome, record: Record | None) -> None:
         """An upstream has answered, or failed."""
-        request = event.request
-        provider, model = request.provider or "", self._models(request.model or "")
-        outcome = type(event.error).__name__ if event.error is not None else "complete" if event.complete else "closed"
-        self._upstream.values[provider, model, request.protocol, outcome] += 1
-        self._upstream_seconds.observe((provider, request.protocol), event.duration)
+        upstream = found.upstream
+        provider, model = upstream.provider or "", self._models(found.model or "")
+        outcome = type(found.error).__name__ if found.error is not None else "complete" if found.complete else "closed"
+        self._upstream.values[provider, model, upstream.protocol, outcome] += 1
+        self._upstream_seconds.observe((provider, upstream.protocol), found.duration)
+        usage = found.usage_node
+        if not usage:
+            return
         key, client = self._who(record)
-        for kind, path in _TOKENS.items() if event.usage_node else ():
-            value: Any = event.usage_node
-            for name in path:
-                value = value.get(name) if isinstance(value, dict) else None
-            if type(value) is int and value > 0:
-                self._tokens.values[provider, model, kind, key, client] += value
+        tokens = self._tokens.values
+        for name, kind in _TOKENS:
+            if type(count := usage.get(name)) is int and count > 0:
+                tokens[provider, model, kind, key, client] += count
+        for group, name, kind in _DETAILS:
+            if type(details := usage.get(group)) is dict and type(count := details.get(name)) is int and count > 0:
+                tokens[provider, model, kind, key, client] += count
 
     def _who(self, record: Record | None) -> tuple[str, str]:
         """The key and the client of a request. Only a client that was admitted chooses the value of a label."""

@@ -6,27 +6,27 @@ long it took and what it used. Neither headers nor bodies are recorded, and of a
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter, deque
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar, Token
 from datetime import UTC, datetime
 from functools import lru_cache
+from random import getrandbits
 from typing import Any
 
 import msgspec
 
-from ...client.telemetry.events import ResponseInfo, RetryInfo
+from ...client.telemetry.events import RetryInfo
 from ...client.telemetry.opentelemetry import incoming_context
-from ...client.telemetry.operation import SILENT, Telemetry
+from ...client.telemetry.operation import SILENT, Outcome, Telemetry
 from ...client.transports.route_matching import Match
 from ...foundation.urls import whole_number
 from ...losses import Losses
 from ..access.callers import Key
 from ..configuration.config import TelemetrySettings
-from ..responses.replies import Refusal, Send, Whole
+from ..responses.replies import Refusal, Send, Watched, Whole
 from .metrics import CONTENT_TYPE, Metrics
 from .request_log import RequestLog, opened
 
@@ -79,46 +79,32 @@ _encode = msgspec.json.Encoder().encode
 class Record:
     """One request while it is answered."""
 
-    is_over: bool
+    key: Key | None = None  # of a client that was admitted
+    match: Match | None = None
+    model: str | None = None
+    status: int | None = None
+    refused = ""
+    run = ""  # the id of a response in the background
+    bytes = 0
+    losses: Losses = _NOTHING
+    is_over = False
+    is_complete = False
+    first: float | None = None
+    seconds = 0.0
 
     def __init__(self, method: str, path: str, headers: Mapping[str, str]) -> None:
-        self.id: str = os.urandom(16).hex()
+        self.id: str = f"{getrandbits(128):032x}"
         self.method = method
         self.path: str = path[:_LONGEST]
         client = headers.get(_CLIENT, "")[:64]
         self.client: str = client if client.isprintable() else "".join(filter(str.isprintable, client))
-        self.key: Key | None = None  # of a client that was admitted
-        self.match: Match | None = None
-        self.model: str | None = None
-        self.status: int | None = None
-        self.refused = ""
-        self.run = ""  # the id of a response in the background
-        self.bytes = 0
-        self.answered: list[ResponseInfo] = []
+        self.answered: list[Outcome] = []
         self.retries: list[RetryInfo] = []
-        self.losses: Losses = _NOTHING
-        self.is_over = self.is_complete = False
         self._at, self._began = time.time(), time.monotonic()
-        self.first: float | None = None
-        self.seconds: float = 0.0
 
     def sending(self, send: Send) -> Send:
-        """`send`, with an eye on the status, the size and the end of the response."""
-
-        def watched(message: Mapping[str, Any]) -> Awaitable[None]:
-            body = message.get("body")
-            if body is not None:
-                self.bytes += len(body)
-                if self.first is None and body:
-                    self.first = time.monotonic() - self._began
-                self.is_complete = not message.get("more_body")
-            elif message["type"].endswith("http.response.start"):  # of a WebSocket that is refused too
-                self.status = message["status"]
-            elif message["type"] == "websocket.close":
-                self.status = 403  # with which a server refuses what was not accepted
-            return send(message)
-
-        return watched
+        """`send`, with an eye on the response."""
+        return Watched(send, self, self._began)
 
     def end(self) -> None:
         """The request is over."""
@@ -127,7 +113,7 @@ class Record:
     def line(self) -> bytes:
         """The record as it is logged."""
         last = self.answered[-1] if self.answered else None
-        request, error = (last.request, last.error) if last is not None else (None, None)
+        upstream, error = (last.upstream, last.error) if last is not None else (None, None)
         key, match = self.key or _NOBODY, self.match
         # By position: a line is made for each request, and names cost more than the rest of it.
         return _encode(
@@ -148,8 +134,8 @@ class Record:
                 round(self.seconds, 6),
                 None if self.first is None else round(self.first, 6),
                 self.bytes,
-                request.upstream if request is not None else None,
-                request.protocol if request is not None else None,
+                upstream.name if upstream is not None else None,
+                upstream.protocol if upstream is not None else None,
                 last.status if last is not None else None,
                 round(last.duration, 6) if last is not None else None,
                 (last.request_id or None) if last is not None else None,
@@ -228,7 +214,7 @@ class Recorder:
         self.is_on: bool = self.metrics is not None or self._log is not None
         self.telemetry: Telemetry = SILENT
         if self.is_on:
-            self.telemetry = Telemetry(on_response=self._responded, on_retry=self._retried, detail=False)
+            self.telemetry = Telemetry(on_end=self._responded, on_retry=self._retried)
 
     def request(self, method: str, path: str, headers: Mapping[str, str]) -> AbstractContextManager[Record | None]:
         """Record a request; None where nothing is recorded. A trace that the client began is continued."""
@@ -274,12 +260,12 @@ class Recorder:
 
     # ---- events of the client ----------------------------------------------------------------------------------------
 
-    def _responded(self, event: ResponseInfo) -> None:
+    def _responded(self, found: Outcome) -> None:
         record = _current.get()
         if record is not None:
-            record.answered.append(event)
+            record.answered.append(found)
         if self.metrics is not None:
-            self.metrics.response(event, record)
+            self.metrics.response(found, record)
 
     def _retried(self, event: RetryInfo) -> None:
         record = _current.get()
@@ -297,8 +283,8 @@ class Recorder:
             self.metrics.lost(losses)
 
 
-def _usage(event: ResponseInfo) -> dict[str, int]:
-    given: Mapping[str, Any] = event.usage_node or {}
+def _usage(last: Outcome) -> dict[str, int]:
+    given: Mapping[str, Any] = last.usage_node or {}
     found = {name: given[name] for name in _COUNTS if type(given.get(name)) is int}
     for group, name in _DETAILS:
         count = (given.get(group) or {}).get(name)
