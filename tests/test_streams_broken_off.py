@@ -263,6 +263,24 @@ def test_frames_nested_too_deeply_to_be_compared_are_not_tried(target: str) -> N
     assert "/0/data" in [loss.path for loss in done.losses]
 
 
+def test_a_repeat_of_what_arrived_in_another_form_is_not_lost() -> None:
+    """The model is in the path of a request to Converse, and every chunk has it."""
+    texts = [{**CHUNK, "choices": [{"index": 0, "delta": {"content": text}}]} for text in ("Hi", " there", ".")]
+    stream = ul.convert_stream(plain(*texts), source="openai-chat", target="amazon-converse")
+    list(stream)
+    found = {loss.path: loss.fate for loss in stream.losses if loss.path.endswith("/model")}
+    assert found == {"/0/data/model": "approximated"}
+    # Another model in a later chunk is a value of its own.
+    stream = ul.convert_stream(
+        plain(*texts, {**texts[0], "model": "m-2"}), source="openai-chat", target="amazon-converse"
+    )
+    list(stream)
+    assert {loss.path: loss.fate for loss in stream.losses if loss.path.endswith("/model")} == {
+        "/0/data/model": "approximated",
+        "/3/data/model": "lost",
+    }
+
+
 def test_a_text_that_the_target_has_as_it_came_is_not_tried() -> None:
     """It was sent, and nothing is converted once more to find that out."""
     from unified_llm.streams.unsent import HeldFrames

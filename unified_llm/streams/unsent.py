@@ -112,8 +112,9 @@ class HeldFrames:
             # Too deep to be compared, or too large for more than a few trials: single values are not reported.
             return [Loss(pointer((frame.number, "data")), "native.field", "lost", DETAIL) for frame in frames]
         trial = _Trial([frame.event for frame in frames], replay)
+        numbers = [frame.number for frame in frames]
         for index, frame in enumerate(frames):
-            for keys in trial.unsent(index, named, (frame.number, "data")):
+            for keys in trial.unsent(index, named, numbers):
                 capability = trail.capability(frame.event["data"], keys)
                 found.append(Loss(pointer((frame.number, "data", *keys)), capability, "lost", DETAIL))
                 there = _shaped(frame.event["data"], keys)
@@ -129,6 +130,7 @@ class _Named:
         own = [loss for loss in report if loss.side == "source"]
         self.places = frozenset(loss.path for loss in own)
         self.whole = frozenset(loss.path for loss in own if loss.fate in ("lost", "parked"))
+        self.changed = self.places - self.whole  # what arrived in another form
 
     def __call__(self, path: str) -> bool:
         if path in self.places:
@@ -191,15 +193,22 @@ class _Trial:
         self.effort = 0
         self.differing: set[frozenset[Any]] = set()
 
-    def unsent(self, index: int, named: _Named, above: Keys) -> list[Keys]:
-        """The smallest list of paths in the frame at `index` below which nothing was sent."""
-        data, found = self.events[index]["data"], list[Keys]()
+    def unsent(self, index: int, named: _Named, numbers: list[int]) -> list[Keys]:
+        """The smallest list of paths in the frame at `index` below which nothing was sent.
+
+        `numbers` are those that the report has for the frames.
+        """
+        data, found, above = self.events[index]["data"], list[Keys](), (numbers[index], "data")
         if type(data) is not dict:
             return []
         groups = [[(key,) for key in data if key not in _INDEX and not self._is_address(index, key, data[key])]]
         while groups:
             group = [
-                keys for keys in groups.pop() if not named(pointer((*above, *keys))) and not _is_empty(_at(data, keys))
+                keys
+                for keys in groups.pop()
+                if not named(pointer((*above, *keys)))
+                and not _is_empty(_at(data, keys))
+                and not self._repeats(index, keys, named, numbers)
             ]
             if not group:
                 continue
@@ -221,6 +230,16 @@ class _Trial:
 
     def _is_sent(self, value: Any) -> bool:
         return type(value) is str and len(value) >= _TELLING and any(value in text for text in self.texts)
+
+    def _repeats(self, index: int, keys: Keys, named: _Named, numbers: list[int]) -> bool:
+        """Whether a value repeats that of an earlier frame, which arrived in another form as the report has it."""
+        value = _at(self.events[index]["data"], keys)
+        if type(value) in (dict, list):
+            return False
+        return any(
+            number < index and place == keys and pointer((numbers[number], "data", *place)) in named.changed
+            for number, place in self.said.get(_said(keys, value), ())
+        )
 
     def _is_address(self, index: int, key: str, value: Any) -> bool:
         """Whether a word of a frame is the id of what an earlier frame was about."""
