@@ -10,16 +10,18 @@ import pytest
 
 import unified_llm as ul
 from unified_llm.types import validate
+from unified_llm.types.base import Model
 
 
 def test_a_signature_names_the_fields_before_and_after_the_first_use() -> None:
     for _ in range(2):
-        shown = str(inspect.signature(ul.Message))
+        shown = str(inspect.signature(ul.Message))  # also where its base class was completed before
         assert shown.startswith(
             "(*, role: str, type: Literal['message'] = 'message', content: str | list[Part] | None = None, "
         )
         assert "**" not in shown and "Annotated" not in shown and "agent: dict[str, Any] | None = None" in shown
         ul.Message(role="user", content="Hi")
+        Model.model_rebuild()
     assert "tools: list[Tool] | None = None" in str(inspect.signature(ul.Request))
     assert "output: list[Item] | None = None" in str(inspect.signature(ul.Response))
     assert "Message(*, role: str, " in pydoc.render_doc(ul.Message, renderer=pydoc.plaintext)

@@ -17,7 +17,7 @@ __all__ = ["send_summaries"]
 
 Node = dict[str, Any]
 
-_KEPT = ("turn", "cache", "extra", "opaque")
+_KEPT = ("turn", "extra", "opaque")
 
 
 def send_summaries(request: Node, writer: Writer) -> list[tuple[Node, Node]]:

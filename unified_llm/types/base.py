@@ -97,6 +97,9 @@ def cap(name: str) -> Capability:
     return Capability(name)
 
 
+_SIGNATURE = Described(lambda cls: signature_of(cls.__pydantic_fields__, cls.__annotations__, Kind))
+
+
 class Model(BaseModel):
     """Base of every canonical class. Build it with keywords or validate JSON; `dump()` gives the JSON back."""
 
@@ -115,12 +118,11 @@ class Model(BaseModel):
     node_capability: ClassVar[str] = "native.field"
 
     if not TYPE_CHECKING:  # for checkers the fields themselves are the signature
-        __signature__ = Described(lambda cls: signature_of(cls.__pydantic_fields__, cls.__annotations__, Kind))
+        __signature__ = _SIGNATURE
 
         @classmethod
         def __pydantic_on_complete__(cls) -> None:
-            if "__signature__" in vars(cls):  # pydantic's own has unknown keywords and the metadata of each field
-                del cls.__signature__
+            cls.__signature__ = _SIGNATURE  # pydantic's own has unknown keywords and the metadata of each field
 
     def __init__(self, /, **data: Any) -> None:
         """Build the node from its fields.

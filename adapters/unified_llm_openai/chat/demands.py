@@ -107,6 +107,8 @@ def leave_out_choices(wire: Node, w: Writer) -> None:
 def give_voice(wire: Node, w: Writer) -> None:
     """Audio output requires a voice and a format; other output may leave it to the model."""
     if "audio" not in (wire.get("modalities") or ()) and not (w.crosses and wire.get("audio")):
+        if w.crosses and wire.get("audio") == {}:
+            del wire["audio"]  # the voice of another provider was all of it
         return
     said = wire.get("audio") or {}
     if type(said) is dict:
