@@ -220,6 +220,19 @@ def test_a_tool_call_that_is_required_is_one_of_a_function_at_google(target: str
     assert "/tool_choice" not in told(ul.convert(alone, source=RESPONSES, target=target))
 
 
+# ---- the beginning of an answer --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("target", "goes_on"), [(f"{CHAT}:openai", False), (f"{CHAT}:azure", False), (CHAT, True)])
+def test_openai_does_not_go_on_with_the_beginning_of_an_answer(target: str, goes_on: bool) -> None:
+    begun = {"role": "assistant", "content": "Sure: {"}
+    body = messages(messages=[{"role": "user", "content": "q"}, begun])
+    done = ul.convert(body, source=MESSAGES, target=target)
+    assert done.value["messages"][-1] == begun
+    found = [loss.detail for loss in done.losses if loss.path == "/messages/1/content"]
+    assert found == ([] if goes_on else ["the target cannot continue an assistant message"])
+
+
 # ---- Anthropic's models at Bedrock -----------------------------------------------------------------------------------
 
 

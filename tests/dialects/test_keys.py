@@ -142,6 +142,7 @@ def repair(rule: str) -> Probe:
         "unique": [USER, *again, USER, *again, USER],
         "named": [USER, again[0], {**RESULT, "name": "another"}, USER],
         "blank": [USER, {"role": "assistant", "content": ""}, USER],
+        "closes": [USER, {"role": "assistant", "content": "Sure:"}],
     }
     return sent(messages=messages[rule])
 
