@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..engine.pairs.mapping import WritePair
     from ..engine.pairs.writing import Writer
 
-__all__ = ["THOUGHTS", "UNHEARD", "BlockWriter"]
+__all__ = ["THOUGHTS", "UNHEARD", "BlockWriter", "LateCitations"]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
@@ -47,6 +47,7 @@ class BlockWriter:
         self.waiting: dict[Any, list[Event]] = {}
         self.part: Any = None
         self.output: list[Node] = []
+        self.late = LateCitations()
 
     def _foreign(self, kind: str, event: Event) -> list[Event]:
         """The frames of an event that was no frame of this protocol."""
@@ -86,6 +87,7 @@ class BlockWriter:
     def _close_item(self, item: Node, at: int) -> list[Event]:
         """The end of an item: what was not streamed is sent, what its block demands is added, and it ends."""
         self.output.append(item)
+        self.late.done(at, item)
         kind = item.get("type")
         if kind == "message" and item.get("role", "assistant") == "assistant":
             return self._close_message(item, at)
@@ -104,6 +106,7 @@ class BlockWriter:
             for item in response.get("output") or ():
                 self.output.append(item)
                 out += self._whole(item)
+        self.late.report(response, self.w)
         return out + self._finish(response)
 
     def _document(self, pair: WritePair, node: Node) -> Any:
@@ -138,3 +141,26 @@ class BlockWriter:
 
     def _whole(self, item: Node) -> list[Event]:
         raise NotImplementedError
+
+
+class LateCitations:
+    """What each text cited when its item was done, and was ended on the wire: a reader adds to it what comes later."""
+
+    def __init__(self) -> None:
+        self.counts: dict[Any, list[int]] = {}
+
+    def done(self, at: Any, item: Node) -> None:
+        """Count the citations of an item that is done, which are sent by now."""
+        self.counts[at] = [len(part.get("annotations") or ()) for part in _parts(item)]
+
+    def report(self, response: Node, w: Writer) -> None:
+        """Report those that the response has beside them."""
+        for at, item in enumerate(response.get("output") or ()):
+            for part, count in zip(_parts(item), self.counts.get(at, ())):
+                for annotation in (part.get("annotations") or ())[count:]:
+                    w.report(annotation, (), "lost", "it came after its text was complete")
+
+
+def _parts(item: Node) -> list[Node]:
+    content = item.get("content")
+    return [part for part in content if type(part) is dict] if type(content) is list else []

@@ -10,6 +10,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import fill
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.json_codec import dump_text
+from unified_llm.streams.block_writer import LateCitations
 
 from .content import Span, citations, model_parts
 from .steps import write_step
@@ -36,6 +37,7 @@ class Ends:
         self.next = 0
         self.steps: dict[int, Sent] = {}
         self.items: list[Node] = []
+        self.late = LateCitations()
 
     def _open(self, step: Sent, wire: Node) -> list[Event]:
         step.index, step.started = self.next, True
@@ -50,6 +52,7 @@ class Ends:
         self.items.append(item)
         if self.own:
             return self._done_own(place, item, frame)
+        self.late.done(place, item)
         kind = item.get("type")
         if kind == "reasoning":
             return self._done_thought(step, item)

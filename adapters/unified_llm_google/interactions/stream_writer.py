@@ -229,6 +229,8 @@ class StreamWriter(Ends):
 
     def _terminal(self, event: Event, frame: Node) -> list[Event]:
         out = [] if self.own else self._finish_all()
+        if not self.own:
+            self.late.report(event["response"], self.w)
         self.over = True
         interaction = self._interaction(event["response"], None)
         if not self.own:

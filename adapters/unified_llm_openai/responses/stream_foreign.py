@@ -15,18 +15,12 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import NATIVE
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.generated_ids import made_id
+from unified_llm.streams.block_writer import LateCitations
 from unified_llm.streams.event_fast_path import WriteMore
 from unified_llm.streams.folds import FRAME
 
 from ..deltas import spot_of
-from .complete import (
-    complete_item,
-    complete_response,
-    complete_text,
-    id_prefix,
-    with_bytes,
-    without_bytes,
-)
+from .complete import complete_item, complete_response, complete_text, id_prefix, with_bytes, without_bytes
 from .content import PICTURE, answer_parts, foreign_citations, parts
 from .errors import response_error, whole, write_error_node
 from .events import EVENTS, FAMILY, HOT, LIFECYCLE, SIMPLE, STRICT_NAMES, TERMINAL
@@ -57,6 +51,7 @@ class ForeignWriter:
         self.next = 0
         self.places: dict[Any, Place | None] = {}
         self.done: dict[int, Node] = {}
+        self.late = LateCitations()
         self.head: Node = {}
         self.state = "idle"
         self.summarizes = wants_summary(w)
@@ -116,6 +111,7 @@ class ForeignWriter:
             return out + self._added(event)
         place = self.places.get(event.get("output_index", 0), self)
         if kind == "response.output_item.done":
+            self.late.done(event.get("output_index", 0), event["item"])
             return out + self._done(event, None if place is self else place)  # type: ignore[arg-type]
         if place is None:
             return out  # of an item without a form here, which its end reports
@@ -222,6 +218,7 @@ class ForeignWriter:
         response = event["response"]
         implied = status_of(response)
         wire = whole(pair, response, self.w)
+        self.late.report(response, self.w)
         for key, value in self.head.items():
             if wire.get(key) is None and key not in ("status", "usage"):
                 wire[key] = value
