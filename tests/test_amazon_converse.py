@@ -184,7 +184,7 @@ def test_tools_are_declared_where_a_history_has_calls() -> None:
 
 
 def test_reasoning_is_asked_for_as_the_model_takes_it() -> None:
-    asked = {"model": "m", "input": "Hi", "reasoning": {"effort": "high"}, "max_output_tokens": 20_000}
+    asked = {"model": "m", "input": "Hi", "reasoning": {"effort": "high"}, "max_output_tokens": 30_000}
 
     def written(model: str) -> Any:
         value = ul.convert(asked, source="openai-responses", target=CONVERSE, model=model).value
