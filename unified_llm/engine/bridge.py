@@ -9,21 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping as MappingABC
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 from ..foundation.errors import InvalidBody
 from ..foundation.json_paths import at, pointer
-from . import Context, Mismatch, Raw, Shape, Union, keep_spelling, spelled_as, walk
-from .compiler.rows import roots_of
+from . import Context, Mismatch, Raw, Shape, Union, keep_spelling, spelled_as
 from .compiler.signals import FAULTS
 from .pairs.mapping import IllTyped, Mapping
 from .pairs.origins import is_own
 from .pairs.reading import Reader
-from .pairs.table import Field, Table
 from .pairs.writing import NOTE, Writer
 from .shapes.cases import OnDemand
 from .shapes.places import path_in
+from .source_places import Family, note_node, note_places, placed_in
 
 __all__ = [
     "After",
@@ -33,7 +32,6 @@ __all__ = [
     "declare",
     "read_part",
     "reads",
-    "settings_of",
     "write_part",
     "writes",
 ]
@@ -60,21 +58,6 @@ class Joined(Context):
         return super().owns(origin) if self.writer is None else is_own({"origin": origin}, self.writer)
 
 
-class _Family(Union):
-    """A family of the present core as the cases of a field."""
-
-    def __init__(self, family: Mapping, write: Callable[[list[Node], Writer], list[Any]] | None) -> None:
-        super().__init__(family.name, family.tag)
-        self.family = family
-        self.written = write or (lambda nodes, w: w.nodes(family, nodes))
-
-    def read(self, wires: list[Any], x: Any) -> list[Node]:
-        return x.reader.nodes(self.family, wires)  # type: ignore[no-any-return]
-
-    def write(self, nodes: list[Node], x: Any) -> list[Any]:
-        return self.written(nodes, x.writer)
-
-
 Settle = Callable[[Node, Writer, Joined], None]
 
 
@@ -83,19 +66,7 @@ def cases_of(family: Mapping, write: Callable[[list[Node], Writer], list[Any]] |
 
     `write`: what writes the list, where that is more than its nodes one by one.
     """
-    return _Family(family, write)
-
-
-def settings_of(shape: Shape) -> Table:
-    """The fields of a document that have a key of their own on both sides, as the present core looks them up."""
-    plain = [row for row in shape.rows if len(row.wire) == len(row.key) == 1 and row.field.inner is None]
-    found = {row.wire[0]: row.field.key for row in plain if row.field.kind != "enum"}
-    for row in shape.rows:
-        wire, key = row.wire[:1], row.key[:1]
-        if len(row.wire) > 1 and len(row.key) > 1 and _is_all(shape, key, wire):
-            if all(each.wire[:1] == wire for each in shape.rows if each.key[:1] == key):
-                found[wire[0]] = key[0]  # an object that is one on both sides
-    return Table(shape.node, *(Field(wire, key) for wire, key in found.items()))
+    return Family(family, write)
 
 
 def reads(shape: Shape) -> Callable[[Any, Reader], Node]:
@@ -116,19 +87,19 @@ def read_part(shape: Shape, doc: Node, r: Reader, whole: bool = True) -> Node:
     `whole`: it is the document, or all of its kind that is of a shape; what is inside it is known to the present core
     as nodes of their own. Else it is one node of a document that functions read, spelled in one way.
     """
-    x = Joined(r.protocol, r.protocol)
-    x.reader = r
+    x = Joined(r.protocol, r.protocol) if whole else engine_of_reader(r)
+    outer, x.reader = x.reader, r
     try:
         node = shape.read_or_explain(doc, x)
     except Mismatch as error:
         reason = f"not a document of {r.protocol}: {error.path[-1] if error.path else 'it'} {error.reason}"
         raise InvalidBody(pointer(error.path), reason) from error
     finally:
-        x.reader = None
+        x.reader = outer
     if r.number is not None:  # the next event may have other places, and be spelled otherwise
-        _note_places(shape, node, doc, r, whole)
+        note_places(shape, node, doc, r, whole)
     else:
-        r.owed.append(partial(_note_places, shape, node, doc, whole=whole))
+        r.owed.append(partial(note_places, shape, node, doc, whole=whole))
     if not whole:
         pass
     elif r.target is None or (r.number is not None and r.target.protocol == r.protocol):
@@ -153,12 +124,10 @@ def declare(
     """
     cases.freeze()
     readers, writers, fitted, opened = cases.readers, cases.writers, before or {}, after or {}
-    noted = OnDemand(lambda kind: frozenset().union(*map(_placed_in, cases.by_tag[kind])))
+    noted = OnDemand(lambda kind: frozenset().union(*map(placed_in, cases.by_tag[kind])))
 
     def read(w: Node, r: Reader) -> Node:
-        x = r.context.get(_ENGINE)
-        if x is None:
-            x = r.context[_ENGINE] = Joined(r.protocol, r.protocol)
+        x = r.context.get(_ENGINE) or engine_of_reader(r)
         outer, x.reader, kind = x.reader, r, w.get(family.tag)
         try:
             node: Node = readers[kind](w, x)
@@ -168,18 +137,13 @@ def declare(
             node = opened[kind](node, w, r)
         if not noted[kind].isdisjoint(node):
             if r.number is not None:
-                _note_node(cases, node, w, r)
+                note_node(cases, node, w, r)
             else:
-                r.owed.append(partial(_note_node, cases, node, w))
+                r.owed.append(partial(note_node, cases, node, w))
         return node
 
     def write(c: Node, w: Writer) -> Node | None:
-        x = w.context.get(_ENGINE)
-        if x is None:
-            x = w.context[_ENGINE] = Joined(w.source or "", w.protocol)
-            # A stream has no document: its writer finds out from the first event.
-            extra = w.doc.get("extra") if type(w.doc) is dict else None
-            x.own = x.own or w.protocol in (extra or ()) or bool(w.context.get("own"))
+        x = w.context.get(_ENGINE) or engine_of_writer(w)
         outer, x.writer = x.writer, w
         mark, told = len(x.raw), len(w.raw)
         try:
@@ -204,124 +168,28 @@ def declare(
     family.writes.update((type_, write) for type_ in (*cases.by_type, *fitted))
 
 
+def engine_of_reader(r: Reader) -> Joined:
+    """The engine's context of a reading, for the nodes of its families."""
+    x: Joined | None = r.context.get(_ENGINE)
+    if x is None:
+        x = r.context[_ENGINE] = Joined(r.protocol, r.protocol)
+    return x
+
+
+def engine_of_writer(w: Writer) -> Joined:
+    """The same of a writing."""
+    x: Joined | None = w.context.get(_ENGINE)
+    if x is None:
+        x = w.context[_ENGINE] = Joined(w.source or "", w.protocol)
+        # A stream has no document: its writer finds out from the first event.
+        extra = w.doc.get("extra") if type(w.doc) is dict else None
+        x.own = x.own or w.protocol in (extra or ()) or bool(w.context.get("own"))
+    return x
+
+
 def _is_canonical(raw: Raw) -> bool:
     """Whether a record is of a canonical key; what other protocols keep is reported before those."""
     return raw.keys[:1] != ("extra",)
-
-
-@cache
-def _placed_in(shape: Shape) -> frozenset[str]:
-    """The keys of a node of which a place is to be noted."""
-    inner = {root for row in (*shape.structural, *shape.spread) for root in roots_of(row)}
-    inner.difference_update(row.key[0] for row in shape.structural if isinstance(row.field.inner, _Family))
-    told = {"type"} if len(shape.constants) > 1 else set[str]()
-    return frozenset({*_moved_from(shape), *inner, *told, *(["opaque"] if shape.opaque else [])})
-
-
-def _note_node(cases: Union, node: Node, wire: Node, r: Reader) -> None:
-    shape = cases.shape_of(wire, node)
-    if shape is not None:
-        _note_shape(shape, node, wire, r)
-
-
-def _note_shape(shape: Shape, node: Node, wire: Node, r: Reader) -> None:
-    _place_moved(shape, node, r)
-    for row in shape.structural:
-        inner, below = at(node, row.key), at(wire, row.wire)
-        if isinstance(row.field.inner, Shape) and inner and type(below) is dict:
-            first = (0,) if type(inner) is list else ()
-            for keys, path in row.field.inner.places.items():
-                r.place(node, row.key + first + keys, row.wire + path)
-    _note_spread(shape, node, wire, r)
-    pieces = node.get("opaque") or ()
-    for number, piece in enumerate(pieces) if shape.opaque else ():
-        if piece["kind"] in shape.opaque:
-            r.place(node, ("opaque", number) if len(pieces) > 1 else ("opaque",), shape.opaque[piece["kind"]])
-    if len(shape.constants) > 1:  # its tag is more specific than the type
-        for name in shape.constants:
-            told = tuple(name.split("."))
-            if (id(node), *told) not in r.places:
-                r.place(node, told, (shape.tag,))
-
-
-def _note_spread(shape: Shape, node: Node, wire: Node, r: Reader) -> None:
-    for row in shape.spread:
-        value = at(wire, row.wire)
-        for case in row.field.inner.candidates(value) if value is not None else ():
-            if case.matches_wire(value):
-                _place_moved(case, node, r, row.wire)
-                roots = {keys[:1] for keys in case.leaves}
-                if len(roots) == 1 and not roots <= case.leaves:  # it is this object
-                    r.place(node, roots.pop(), row.wire)
-                break
-
-
-def _place_moved(shape: Shape, node: Node, r: Reader, above: tuple[str, ...] = ()) -> None:
-    for root, moved in _moved_from(shape).items():
-        if root in node:
-            for keys, path in moved:
-                if (node[root] if len(keys) == 1 else at(node, keys)) is not None:
-                    r.place(node, keys, above + path if above else path)
-
-
-def _note_places(shape: Shape, node: Node, doc: Node, r: Reader, whole: bool) -> None:
-    if not whole:
-        # (The settings of a document are found by their table.)
-        for keys, path in _moved(shape) if doc is not r.doc else _told_of_root(shape):
-            if at(node, keys) is not None:
-                r.place(node, keys, path)
-        _note_spread(shape, node, doc, r)
-        return
-    for place in walk(shape, node, doc):
-        if type(place.wire) is not dict and place.path:  # a value without an identity is found by where it stands
-            r.made(place.node, at(doc, place.path[:-1]), place.path[-1])
-        elif place.node is not node:
-            r.made(place.node, place.wire)
-        before: Any = place.node
-        leaves = place.shape.leaves if place.shape is not None else frozenset()
-        for keys, path in _moved(place.shape) if place.shape is not None else ():
-            holder = at(place.node, keys[:-1])
-            if keys in leaves and type(holder) is dict and keys[-1] in holder:
-                if holder is not place.node and holder is not before:
-                    r.made(holder, place.wire)
-                before = holder
-                r.place(holder, keys[-1:], path)
-
-
-@cache
-def _moved(shape: Shape) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """The canonical keys of a shape that are elsewhere in its objects. (An object of one field is where that is.)"""
-    nested = {row.key for row in shape.rows if row.field.kind == "nested"}
-    found = [(keys, shape.path_of(keys)) for keys in (*shape.places, *sorted(shape.inside)) if keys not in nested]
-    return [
-        (keys, path)
-        for keys, path in found
-        if path is not None and path != keys and (keys in shape.leaves or _is_all(shape, keys, path))
-    ]
-
-
-@cache
-def _told_of_root(shape: Shape) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """The same without what is in its table, and what is in an object of its own name."""
-    known = settings_of(shape).wire_keys
-    return [(keys, path) for keys, path in _moved(shape) if path[0] not in known and path[: len(keys)] != keys]
-
-
-def _is_all(shape: Shape, keys: tuple[str, ...], path: tuple[Any, ...]) -> bool:
-    """Whether a wire object holds nothing but what is below a canonical key."""
-    below = [row for row in shape.rows if row.wire[: len(path)] == path]
-    return path not in shape.places.values() and all(row.key[: len(keys)] == keys for row in below)
-
-
-@cache
-def _moved_from(shape: Shape) -> dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]]:
-    """The same by the first key, without what is inside something that moved: its place is needed most."""
-    moved = dict(_moved(shape))
-    found: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
-    for keys, path in moved.items():
-        if not any(keys[:depth] in moved for depth in range(1, len(keys))):
-            found.setdefault(keys[0], []).append((keys, path))
-    return found
 
 
 def writes(shape: Shape, *passes: Pass, lists: tuple[str, ...] = ("input", "output")) -> Callable[[Node, Writer], Node]:
@@ -346,37 +214,44 @@ def write_part(
     whole: bool = True,
     own: bool | None = None,
     settle: Settle | None = None,
+    node: Node | None = None,
 ) -> Node:
     """The wire object of a canonical node, after the passes; its losses are reported to the writer.
 
-    `settle`: a pass that reports by itself what it takes away, and is not weighed.
+    `settle`: a pass that reports by itself what it takes away, and is not weighed; it runs on `node`, a copy of `root`.
     """
-    read_as, doc, x = (w.context.pop(_GIVEN, None) if whole else None) or (
-        None,
-        None,
-        Joined(w.source or "", w.protocol),
-    )
+    given = w.context.pop(_GIVEN, None) if whole else None
+    if given is not None:
+        read_as, doc, x = given
+    else:
+        read_as, doc, x = None, None, Joined(w.source or "", w.protocol) if settle is None else engine_of_writer(w)
     if own is not None:
         x.own = own
-    node, x.writer = root, w
+    mark, outer, x.writer = len(x.raw), x.writer, w
     try:
         if passes or settle is not None:
-            node = dict(root)
+            node = dict(root) if node is None else node
             for each in passes:
                 x.weigh(node, each, lists)
             x.moved[id(node)] = (node, root)
             if settle is not None:
                 settle(node, w, x)
+        else:
+            node = root
         wire = shape.write_or_explain(node, x)
     finally:
-        x.writer = None
-    for keys, why in x.supplied:
-        path = path_in(shape, keys, wire) or ()
-        holder = at(wire, path[:-1])
-        if type(holder) is dict and path[-1:] and path[-1] in holder:
-            w.added(holder, path[-1], why)
-    for raw in x.raw:
-        _tell(raw, x, w, whole)
+        x.writer = outer
+    if x.supplied:
+        for keys, why in x.supplied:
+            path = shape.places.get(keys) or path_in(shape, keys, wire) or ()
+            holder = at(wire, path[:-1]) if len(path) > 1 else wire
+            if type(holder) is dict and path and path[-1] in holder:
+                w.added(holder, path[-1], why)
+        x.supplied.clear()
+    if len(x.raw) > mark:
+        for raw in x.raw[mark:]:
+            _tell(raw, x, w, whole)
+        del x.raw[mark:]
     return spelled_as(wire, doc) if read_as is shape else wire
 
 
@@ -385,7 +260,8 @@ def _tell(raw: Raw, x: Context, w: Writer, whole: bool) -> None:
     if raw.fate == "added":
         w.added(raw.node, raw.keys[0], raw.detail)
         return
-    given, keys = x.moved[id(raw.node)][1] if id(raw.node) in x.moved else raw.node, raw.keys
+    stands, keys = x.moved.get(id(raw.node)), raw.keys
+    given = raw.node if stands is None else stands[1]
     while whole and len(keys) > 1 and keys[0] != "extra" and type(given.get(keys[0])) is dict:
         given, keys = given[keys[0]], keys[1:]
     if keys[:1] == ("opaque",) and len(given["opaque"]) == 1:

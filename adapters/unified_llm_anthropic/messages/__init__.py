@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from unified_llm.engine.adapter import Adapter, Framing, Kind, Paging, Route, Streams
-from unified_llm.engine.bridge import declare, reads, settings_of, writes
+from unified_llm.engine.bridge import declare, reads, writes
+from unified_llm.engine.source_places import settings_of
 
 from . import calls, hosted, reasoning, results  # noqa: F401  (they declare the pairs of `blocks`)
 from .blocks import after, before, blocks, cases
@@ -14,7 +15,7 @@ from .errors import read_error, write_error
 from .files import FILE_ROUTES, FILES
 from .mcp import servers
 from .models import fill_page, models
-from .request import edits, read_request, request, write_count_request, write_request
+from .request import REQUEST, edits, read_request, write_count_request, write_request
 from .response import count, read_response, write_response
 from .schema import SCHEMAS
 from .stream import MessagesReader
@@ -53,7 +54,7 @@ adapter = Adapter(
         opening=frozenset(("id", "model", "service_tier", "usage")),
     ),
     mappings=(parts, answer_parts, blocks, citations, results.hits, tools, servers, edits),
-    settings={"request": settings_of(request), "response": RESPONSE},
+    settings={"request": settings_of(REQUEST), "response": RESPONSE},
     natives=NATIVES,
     forms=FORMS,
     summaries=True,

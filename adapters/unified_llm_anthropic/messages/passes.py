@@ -38,25 +38,23 @@ def settle_own(c: Node, w: Writer, x: Joined) -> None:
 
 def settle_prompt(c: Node, w: Writer, x: Joined) -> None:
     """What counts of another protocol's request."""
-    for key in [key for key, value in c.items() if value is None]:
-        del c[key]
     written: list[Any] = []
     if type(c.get("tools")) is list:
         _allow(c, w)
         written = w.context["tools written"] = write_tools(c["tools"], w)
     _hoist(c, w, x)
     if c.get("container") is not None and w.facing == "provider":
-        x.lost(c, ("container",), "foreign")
+        w.report(w.doc, ("container",), "lost", "foreign")
         del c["container"]
     if "tool_choice" in c or "parallel_tool_calls" in c:
         if written:
             _settle_choice(c, w, x)
         else:
             _withhold_choice(c, x)
-    if type(c.get("reasoning")) is dict:
+    if "reasoning" in c and type(c["reasoning"]) is dict:
         settle_thinking(c, w, x, _model(c, w))
     text: Any = c.get("text")
-    if type(text) is dict and type(text.get("format")) is dict and text["format"].get("type") == "text":
+    if text and type(text) is dict and type(text.get("format")) is dict and text["format"].get("type") == "text":
         x.approximated(c, ("text", "format", "type"), "text is the default")
         unsent = [
             *(("format", key) for key in text["format"] if key != "type"),

@@ -25,7 +25,7 @@ from .passes import SAMPLING, chosen, settle_foreign, settle_own, settle_prompt
 from .tables import API_VERSION, BETAS, CACHE, LEGACY_VERSION, MODES, PROTOCOL, REQUEST_HEADERS
 from .tools import tools
 
-__all__ = ["edits", "read_request", "request", "write_count_request", "write_request"]
+__all__ = ["REQUEST", "edits", "read_request", "write_count_request", "write_request"]
 
 Node = dict[str, Any]
 
@@ -79,7 +79,7 @@ _PROMPT: Node = {
     "context_management?": {"edits?": union("context_management", cases_of(edits)).filled()},
     **CACHE,
 }
-request = Shape(
+REQUEST = Shape(
     {
         **_PROMPT,
         "max_tokens?": integer("max_output_tokens").nullable(),
@@ -105,7 +105,7 @@ def read_request(w: Node, r: Reader) -> Node:
     if type(w.get("messages")) is not list:
         raise InvalidBody("/messages", "required field is missing or not a list")
     w.clear()
-    node = read_part(request, r.doc, r, whole=False)
+    node = read_part(REQUEST, r.doc, r, whole=False)
     if type(node.get("tool_choice")) is dict:
         chosen(node)
     if "mcp_servers" in r.doc:
@@ -126,7 +126,7 @@ def read_request(w: Node, r: Reader) -> Node:
 
 def write_request(c: Node, w: Writer) -> Node:
     """Write a request; supplies `max_tokens`, which is required."""
-    wire = _write(request, c, w)
+    wire = _write(REQUEST, c, w)
     w.http |= {"method": "POST", "path": "v1/messages", "headers": _headers(wire, w)}
     return wire
 
@@ -139,10 +139,10 @@ def write_count_request(c: Node, w: Writer) -> Node:
 
 
 def _write(shape: Shape, c: Node, w: Writer) -> Node:
-    c.clear()
     own = own_born(w)
-    settle = settle_own if own else settle_foreign if shape is request else settle_prompt
-    wire = write_part(shape, w.doc, w, whole=False, own=own, settle=settle)
+    settle = settle_own if own else settle_foreign if shape is REQUEST else settle_prompt
+    wire = write_part(shape, w.doc, w, whole=False, own=own, settle=settle, node=c)
+    c.clear()
     servers = w.context.pop("servers", None)
     if servers:
         wire["mcp_servers"] = servers

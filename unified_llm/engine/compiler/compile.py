@@ -393,6 +393,7 @@ class Emitter(Source):
             return
         self.name_shape()
         extra = f", {' + '.join(self.used)}" if self.used else ""
-        self.add(f"if n: wire = finish(c, wire, S, x{extra})")
+        self.add("if n == 1 and 'extra' in c: wire = x.restored(c, wire, S)")
+        self.add(f"elif n: wire = finish(c, wire, S, x{extra})")
         self.add("if x.trace is not None: x.trace.append((c, wire))")
         self.add("return wire")
