@@ -1,7 +1,7 @@
 """Where the present core looks for the leaves of what shapes read, until every kind of document is a shape.
 
-A shape knows by its structure where a canonical key is in its wire object; the present core asks its reader. What of it
-does not follow from a key's name is noted here, for a document, a part of one, or a node of a family.
+The structure of a shape contains where a canonical key is in its wire object; the present core looks into the notes of
+a reader. What does not follow from the name of a key is noted here, for a document, a part of one, or a node.
 """
 
 from __future__ import annotations
