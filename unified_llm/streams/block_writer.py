@@ -151,16 +151,21 @@ class LateCitations:
 
     def done(self, at: Any, item: Node) -> None:
         """Count the citations of an item that is done, which are sent by now."""
-        self.counts[at] = [len(part.get("annotations") or ()) for part in _parts(item)]
+        self.counts[at] = [len(_citations(part)) for part in _parts(item)]
 
     def report(self, response: Node, w: Writer) -> None:
         """Report those that the response has beside them."""
         for at, item in enumerate(response.get("output") or ()):
             for part, count in zip(_parts(item), self.counts.get(at, ())):
-                for annotation in (part.get("annotations") or ())[count:]:
+                for annotation in _citations(part)[count:]:
                     w.report(annotation, (), "lost", "it came after its text was complete")
 
 
 def _parts(item: Node) -> list[Node]:
     content = item.get("content")
     return [part for part in content if type(part) is dict] if type(content) is list else []
+
+
+def _citations(part: Node) -> list[Any]:
+    found = part.get("annotations")
+    return found if type(found) is list else []
