@@ -91,8 +91,8 @@ def _read_supports(meta: Node, doc: Node, texts: dict[int, Node], node: Node, r:
         marks: Node = {"support": number}
         if "partIndex" in segment:
             at, base = segment["partIndex"], 0
-            del segment["partIndex"]
-            marks["part"] = "explicit"
+            if not segment.pop("partIndex"):
+                marks["part"] = "explicit"
         else:
             at, base = _in_joined(segment.get("startIndex", 0), texts)
             if at:
@@ -301,10 +301,9 @@ def _write_note(c: Node, w: Writer, kind: str, place: int, base: int, text: str,
         return {}
     support = gathered.supports.get(key)
     if support is None:
-        # Through the texts that are shown, as the service and its clients count, unless a part was named (ADR 0023).
-        named = w.form(c, "part") == "explicit"
-        segment = _write_span(c, text, w, 0 if named else base)
-        if named:
+        joined = w.form(c, "part") == "joined"
+        segment = _write_span(c, text, w, base if joined else 0)
+        if (place or w.form(c, "part")) and not joined:
             segment["partIndex"] = place
         support = gathered.supports[key] = {"segment": segment}
         if index is not None or w.form(c, "indices"):
