@@ -142,6 +142,7 @@ def _write(shape: Shape, c: Node, w: Writer) -> Node:
     own = own_born(w)
     settle = settle_own if own else settle_foreign if shape is REQUEST else settle_prompt
     wire = write_part(shape, w.doc, w, whole=False, own=own, settle=settle, node=c)
+    wire["messages"] = wire.pop("messages")  # behind tools and system text, in the order of the cache
     c.clear()
     servers = w.context.pop("servers", None)
     if servers:

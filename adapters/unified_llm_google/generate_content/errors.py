@@ -189,8 +189,6 @@ def _write_fields(c: Node, w: Writer, kind: str) -> Node:
         wire["message"] = c.pop("message", None) or ""
     details = c.pop("details", None)
     details = list(details) if type(details) is list else []
-    if not own and c.get("code") == ERROR_TYPES.writes.get(kind):
-        del c["code"]  # the status is the same word
     if type(c.get("code")) is str:
         place = w.form(c, "reason")
         details.insert(place if type(place) is int else len(details), {"@type": _INFO, "reason": c.pop("code")})
