@@ -88,17 +88,6 @@ def test_a_moderation_result_is_a_list_of_one_in_chat() -> None:
     assert done.value["moderation"] == {"input": {"type": "moderation_results", "model": "omni", "results": [RESULT]}}
 
 
-def test_a_list_of_one_moderation_result_is_that_result_in_responses() -> None:
-    sides = {"input": {"type": "moderation_results", "model": "omni", "results": [RESULT]}}
-    done = ul.convert({**answer(), "moderation": sides}, source=CHAT, target=RESPONSES, kind="response")
-    assert done.value["moderation"] == {"input": RESULT}
-    found = {loss.path: (loss.fate, loss.detail) for loss in done.losses if loss.path.startswith("/moderation")}
-    assert found == {
-        "/moderation/input/type": ("approximated", "sent as the one result"),
-        "/moderation/input/model": ("approximated", "the result has the same model"),
-    }
-
-
 def test_hollow_fields_are_no_loss_and_go_home() -> None:
     hollow = {"annotations": [], "refusal": None, "tool_calls": [], "function_call": {"name": "", "arguments": ""}}
     body = answer(**hollow)
