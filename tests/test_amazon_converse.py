@@ -190,7 +190,7 @@ def test_reasoning_is_asked_for_as_the_model_takes_it() -> None:
         value = ul.convert(asked, source="openai-responses", target=CONVERSE, model=model).value
         return value.get("outputConfig"), value.get("additionalModelRequestFields")
 
-    budget = {"thinking": {"type": "enabled", "budget_tokens": 16_000}}  # a fifth of the limit is left to the answer
+    budget = {"thinking": {"type": "enabled", "budget_tokens": 16384}}
     assert written("us.anthropic.claude-sonnet-4-5-20250929-v1:0") == (None, budget)
     assert written("anthropic.claude-opus-4-7") == ({"effort": "high"}, {"thinking": {"type": "adaptive"}})
     assert written("meta.llama3-1-70b-instruct-v1:0") == (None, None)

@@ -159,13 +159,6 @@ def test_a_document_that_is_data_under_a_url_is_sent_as_data() -> None:
     assert ul.convert(body, source="openai-chat", target="openai-chat").value == body
 
 
-def test_the_status_of_an_error_is_not_written_again_as_its_reason() -> None:
-    details = [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "R"}]
-    body = {"error": {"code": 404, "message": "no such model", "status": "NOT_FOUND", "details": details}}
-    done = ul.convert(body, source="google-interactions", target="google-generate-content", kind="error")
-    assert done.value == body
-
-
 def test_unknown_keys_beside_functions_come_back() -> None:
     body = {**GEMINI, "tools": [FUNCTIONS, {"timeTravel": {}}]}
     node = ul.read(body, protocol="google-generate-content", kind="request")

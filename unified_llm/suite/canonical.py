@@ -7,6 +7,7 @@ they are walked side by side, and the report decides at each place whether a dif
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 import unified_llm as ul
@@ -57,10 +58,42 @@ def canonical_round_trip(protocol: str, kind: str, document: dict[str, Any]) -> 
     for index, (place, value) in enumerate(_told(document)):
         if _all_gone(value, place, fates, GONE + CHANGED) or fates.get(f"{place}/text") in GONE + CHANGED:
             fates[f"/told/{index}"] = "approximated"
+    if _joins(document, fates):
+        return failures
     one, other = (_opened(in_short(without_form(doc))) for doc in (document, back))
+    _say_alike(one, other)
     for where, detail in _changes(one, other, "", fates, more):
         failures.append(Failure("generated", where, detail))
     return failures
+
+
+def _joins(document: dict[str, Any], fates: Mapping[str, str]) -> bool:
+    """Whether a message of which nothing arrived stood between two of one role: those may come back as one."""
+    items = document.get("input")
+    if type(items) is not list:
+        return False
+    left = [
+        (index, each.get("role"))
+        for index, each in enumerate(items)
+        if not _all_gone(each, f"/input/{index}", fates)
+    ]
+    return any(here + 1 < there and role == its for (here, role), (there, its) in pairwise(left))
+
+
+def _say_alike(one: dict[str, Any], other: dict[str, Any]) -> None:
+    """Write other wishes to see the reasoning as `include`, where that came back: all ask for it to be shown."""
+    asked, came = one.get("reasoning"), other.get("reasoning")
+    if type(asked) is dict and type(came) is dict and "include" in came and "include" not in asked:
+        wishes = [key for key in _SHOWN if key not in came and _SHOWN[key].get(asked.get(key)) is came["include"]]
+        if wishes:
+            kept = {key: value for key, value in asked.items() if key not in wishes}
+            one["reasoning"] = {**kept, "include": came["include"]}
+
+
+_SHOWN: dict[str, dict[Any, bool]] = {
+    "summary": {"auto": True, "none": False},
+    "display": {"summarized": True, "omitted": False},
+}
 
 
 def _opened(doc: dict[str, Any]) -> dict[str, Any]:
