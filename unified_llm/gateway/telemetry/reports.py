@@ -14,7 +14,7 @@ from contextvars import ContextVar, Token
 from datetime import UTC, datetime
 from functools import lru_cache
 from random import getrandbits
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -74,6 +74,7 @@ class Line(msgspec.Struct, omit_defaults=True):
 
 
 _encode = msgspec.json.Encoder().encode
+_Bytes: TypeAlias = bytes  # a record counts bytes under that name
 
 
 class Record:
@@ -110,7 +111,7 @@ class Record:
         """The request is over."""
         self.seconds, self.is_over = time.monotonic() - self._began, True
 
-    def line(self) -> bytes:
+    def line(self) -> _Bytes:
         """The record as it is logged."""
         last = self.answered[-1] if self.answered else None
         upstream, error = (last.upstream, last.error) if last is not None else (None, None)
