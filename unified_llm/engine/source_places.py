@@ -28,7 +28,7 @@ class Family(Union):
     def __init__(self, family: Mapping, write: Callable[[list[Node], Any], list[Any]] | None) -> None:
         super().__init__(family.name, family.tag)
         self.family = family
-        self.written = write or (lambda nodes, w: w.nodes(family, nodes))
+        self.written: Callable[[list[Node], Any], list[Any]] = write or (lambda nodes, w: w.nodes(family, nodes))
 
     def read(self, wires: list[Any], x: Any) -> list[Node]:
         return x.reader.nodes(self.family, wires)  # type: ignore[no-any-return]

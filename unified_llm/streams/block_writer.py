@@ -47,7 +47,7 @@ class BlockWriter:
         self.waiting: dict[Any, list[Event]] = {}
         self.part: Any = None
         self.output: list[Node] = []
-        self.late = LateCitations()
+        self.late: LateCitations = LateCitations()
 
     def _foreign(self, kind: str, event: Event) -> list[Event]:
         """The frames of an event that was no frame of this protocol."""

@@ -81,7 +81,7 @@ def _joins(document: dict[str, Any], fates: Mapping[str, str]) -> bool:
 
 
 def _say_alike(one: dict[str, Any], other: dict[str, Any]) -> None:
-    """Write other wishes to see the reasoning as `include`, where that came back: all ask for it to be shown."""
+    """Write other wishes to see the reasoning as `include`, where that came back: each has it shown."""
     asked, came = one.get("reasoning"), other.get("reasoning")
     if type(asked) is dict and type(came) is dict and "include" in came and "include" not in asked:
         wishes = [key for key in _SHOWN if key not in came and _SHOWN[key].get(asked.get(key)) is came["include"]]

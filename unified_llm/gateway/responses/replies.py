@@ -140,7 +140,9 @@ class Watched:
     __slots__ = ("_began", "bare", "record")
 
     def __init__(self, bare: Send, record: Any, began: float) -> None:
-        self.bare, self.record, self._began = bare, record, began
+        self.bare: Send = bare
+        self.record: Any = record
+        self._began = began
 
     def __call__(self, message: Mapping[str, Any]) -> Awaitable[None]:
         body, record = message.get("body"), self.record

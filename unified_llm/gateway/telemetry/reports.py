@@ -84,14 +84,14 @@ class Record:
     match: Match | None = None
     model: str | None = None
     status: int | None = None
-    refused = ""
-    run = ""  # the id of a response in the background
-    bytes = 0
+    refused: str = ""
+    run: str = ""  # the id of a response in the background
+    bytes: int = 0
     losses: Losses = _NOTHING
-    is_over = False
-    is_complete = False
+    is_over: bool = False
+    is_complete: bool = False
     first: float | None = None
-    seconds = 0.0
+    seconds: float = 0.0
 
     def __init__(self, method: str, path: str, headers: Mapping[str, str]) -> None:
         self.id: str = f"{getrandbits(128):032x}"

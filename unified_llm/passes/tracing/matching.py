@@ -31,7 +31,9 @@ class Matching:
     """
 
     def __init__(self, document: Any, value: Any, http: Mapping[str, Any], is_lost: Callable[[str], bool]) -> None:
-        self.document, self.value, self.http = document, value, http
+        self.document: Any = document
+        self.value: Any = value
+        self.http: Mapping[str, Any] = http
         self._is_lost = is_lost
         self.found: dict[Keys, dict[str, None]] = defaultdict(dict)
         self.taken: set[str] = set()
