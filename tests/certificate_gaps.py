@@ -17,4 +17,9 @@ GAPS: dict[tuple[str, str, str], tuple[str, str]] = {
     ),
     # An answer that refuses ends with `stop`, and what the other protocol has for it follows from the refusal.
     ("openai-chat", "response", "/choices/*/finish_reason"): ("openai-chat/response/refusal", "anthropic-messages"),
+    # A detail is added whose reason is the status; the reason of the source is matched with that.
+    ("google-interactions", "error", "/error/details/*/reason"): (
+        "google-interactions/error/404_rpc",
+        "google-generate-content",
+    ),
 }
