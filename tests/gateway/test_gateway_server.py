@@ -17,13 +17,10 @@ from typing import Any
 
 import httpx2
 import pytest
-import sqlalchemy as sa
 
 from client.loopback import STREAM, event, loopback, piece, streamed
-from gateway.databases import with_store
 from gateway.serving import House, Served, until
-from unified_llm.gateway.server import Server, _Joined
-from unified_llm.gateway.state.store import Store
+from unified_llm.gateway.server import _Joined
 from waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -209,28 +206,3 @@ def test_many_streams_at_once(house: House, served: Served) -> None:
 
     assert len(set(house.run(all_of_them()))) == 40
     until(lambda: served.gateway.busy == 0)
-
-
-def test_an_address_that_is_taken_leaves_nothing_open(house: House, tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        listen = f"127.0.0.1:{taken.getsockname()[1]}"
-        gateway = house.gateway(gateway={"listen": listen}, state={"url": f"sqlite:///{tmp_path / 'state.db'}"})
-        with pytest.raises(OSError, match="address already in use"):
-            Server(gateway).run()
-    assert gateway.store._engine is None and gateway.runs._sweeping is None
-    assert not list(tmp_path.glob("*.lock")), "its node is gone"
-
-
-def test_a_database_that_is_refused_leaves_no_request_log_open(house: House, tmp_path: Path) -> None:
-    url, log = f"sqlite:///{tmp_path / 'state.db'}", tmp_path / "requests.log"
-
-    async def newer(store: Store) -> None:
-        async with store.connection(write=True) as connection:
-            await connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
-
-    with_store(house, url, newer)
-    gateway = house.gateway(gateway={"listen": "127.0.0.1:0"}, state={"url": url}, telemetry={"log": str(log)})
-    with pytest.raises(SystemExit):
-        Server(gateway).run()
-    assert gateway.recorder._log is not None and gateway.recorder._log._handler is not None
-    assert gateway.recorder._log._handler.stream is None
