@@ -161,8 +161,6 @@ class Maker:
             if key in out and out[key] is None:
                 typed = Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
                 out[key] = self.value(typed, label, key, depth, required=info.is_required() or key in keep)
-        if cls.node_name == "text_format" and out.get("type") in ("text", "json_object") and not keep:
-            return {"type": out["type"]}  # a schema would be a second wish
         if self.foreign and self.draw(st.integers(0, 9)) == 0:
             out[f"x_{next(self.names)}"] = self.draw(
                 st.sampled_from((None, 1, 0.5, True, "", [], {}, {"a": [1, None]}))

@@ -11,52 +11,22 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-
-CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
-INTERACTIONS, GENERATE, CONVERSE = "google-interactions", "google-generate-content", "amazon-converse"
-CLAUDE = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
-Node = dict[str, Any]
+from across import (
+    CHAT,
+    CLAUDE,
+    CONVERSE,
+    GENERATE,
+    INTERACTIONS,
+    MESSAGES,
+    PARAMETERS,
+    RESPONSES,
+    Node,
+    interaction,
+    messages,
+    told,
+)
 
 CLOSED = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
-PARAMETERS = {"type": "object", "properties": {"x": {"type": "string"}}}
-
-
-def told(done: ul.Converted) -> dict[str, tuple[str, str]]:
-    return {loss.path: (loss.capability, loss.fate) for loss in done.losses}
-
-
-def messages(**settings: Any) -> Node:
-    return {"model": "m", "max_tokens": 100, "messages": [{"role": "user", "content": "q"}], **settings}
-
-
-def interaction(**settings: Any) -> Node:
-    return {"model": "m", "input": "q", **settings}
-
-
-# ---- MCP servers -----------------------------------------------------------------------------------------------------
-
-SERVERS: dict[str, Node] = {
-    MESSAGES: messages(
-        mcp_servers=[{"type": "url", "name": "s", "url": "https://s"}],
-        tools=[{"type": "mcp_toolset", "mcp_server_name": "s"}],
-    ),
-    INTERACTIONS: interaction(tools=[{"type": "mcp_server", "name": "s", "url": "https://s"}]),
-}
-
-
-@pytest.mark.parametrize("source", SERVERS)
-def test_mcp_tools_that_needed_no_approval_need_none_at_openai(source: str) -> None:
-    done = ul.convert(SERVERS[source], source=source, target=RESPONSES)
-    (tool,) = done.value["tools"]
-    assert tool["require_approval"] == "never"
-    assert told(done)["/tools/0/require_approval"] == ("tools.mcp.approval", "added")
-
-
-def test_approvals_that_a_request_of_openai_leaves_unsaid_stay_as_they_are() -> None:
-    tool = {"type": "mcp", "server_label": "s", "server_url": "https://s"}
-    body = {"model": "m", "input": "q", "tools": [tool]}
-    assert ul.convert(body, source=RESPONSES, target=RESPONSES).value == body
-    assert ul.write(ul.read(body, protocol=RESPONSES), protocol=RESPONSES).value["tools"] == [tool]
 
 
 # ---- structured output -----------------------------------------------------------------------------------------------
@@ -116,6 +86,22 @@ def test_a_schema_that_strict_does_not_accept_is_sent_as_it_is_and_reported(sour
     assert ("output.structured", "approximated") in told(done).values()
 
 
+@pytest.mark.parametrize(
+    ("format_", "media_type", "lost"),
+    [
+        ({"type": "text", "schema": CLOSED}, "text/plain", "schema"),
+        ({"type": "json_object", "schema": CLOSED}, "application/json", "schema"),
+        ({"type": "json_object", "media_type": "image/png"}, "application/json", "media_type"),
+    ],
+)
+def test_what_contradicts_the_kind_of_an_output_is_not_sent_to_gemini(
+    format_: Node, media_type: str, lost: str
+) -> None:
+    done = ul.write({"model": "m", "input": "q", "text": {"format": format_}}, GENERATE, kind="request")
+    assert done.value["generationConfig"] == {"responseMimeType": media_type}
+    assert [loss.fate for loss in done.losses if loss.path == f"/text/format/{lost}"] == ["lost"]
+
+
 def test_a_schema_is_closed_for_converse() -> None:
     """Bedrock refuses open objects in output and in strict tools, and ignores them in other tools."""
     inner = {"type": "object", "properties": {"b": {"type": "integer", "minimum": 1}}}
@@ -140,83 +126,6 @@ def test_strict_is_what_the_client_made_of_it_between_openais_protocols(strict: 
     body = {"model": "m", "input": "q", "text": {"format": format_}}
     sent = ul.convert(body, source=RESPONSES, target=CHAT).value["response_format"]["json_schema"]
     assert sent == {"name": "o", "schema": CLOSED, **said}
-
-
-# ---- the choice of tools ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("choice", ["validated", {"allowed_tools": {"mode": "validated", "tools": ["f"]}}])
-@pytest.mark.parametrize("target", [CONVERSE, MESSAGES, CHAT, RESPONSES])
-def test_validated_calls_stay_optional(target: str, choice: Any) -> None:
-    tools = [{"type": "function", "name": "f", "parameters": PARAMETERS}]
-    body = interaction(tools=tools, generation_config={"tool_choice": choice})
-    done = ul.convert(body, source=INTERACTIONS, target=target)
-    sent = str(done.value.get("tool_choice") or done.value["toolConfig"]["toolChoice"])
-    assert "auto" in sent and "any" not in sent and "required" not in sent
-    assert "approximated" in {loss.fate for loss in done.losses if "tool_choice" in loss.path}
-
-
-@pytest.mark.parametrize("content", [None, "x"])
-def test_a_choice_that_becomes_the_list_of_tools_is_reported_as_a_choice(content: str | None) -> None:
-    """A system message in mid conversation makes the history change too, and the path must not follow it."""
-    tool = {"type": "function", "function": {"name": "f", "parameters": PARAMETERS}}
-    named = [{"type": "function", "function": {"name": "f"}}, {"type": "function", "function": {"name": "g"}}]
-    calls = [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
-    body = {
-        "model": "m",
-        "tools": [tool],
-        "tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": named}},
-        "messages": [
-            {"role": "assistant", "content": content, "tool_calls": calls},
-            {"role": "system", "content": "l"},
-        ],
-    }
-    done = ul.convert(body, source=CHAT, target=CONVERSE)
-    places = [loss.path for loss in done.losses if loss.capability in ("tools.choice", "tools.allowed")]
-    assert places and all(place.startswith("/tool_choice") for place in places)
-
-
-GEMINI_TOOLS = [{"functionDeclarations": [{"name": "f", "parametersJsonSchema": PARAMETERS}]}, {"googleSearch": {}}]
-ANY = {
-    "contents": [{"role": "user", "parts": [{"text": "q"}]}],
-    "tools": GEMINI_TOOLS,
-    "toolConfig": {"functionCallingConfig": {"mode": "ANY"}},
-}
-SEARCHES: dict[str, tuple[Node, str]] = {
-    GENERATE: (ANY, "/toolConfig/functionCallingConfig/mode"),
-    INTERACTIONS: (
-        interaction(
-            tools=[{"type": "function", "name": "f", "parameters": PARAMETERS}, {"type": "google_search"}],
-            generation_config={"tool_choice": "any"},
-        ),
-        "/generation_config/tool_choice",
-    ),
-}
-
-
-@pytest.mark.parametrize("target", [RESPONSES, MESSAGES])
-@pytest.mark.parametrize("source", SEARCHES)
-def test_a_call_of_a_function_that_is_required_may_be_a_search_elsewhere(source: str, target: str) -> None:
-    body, path = SEARCHES[source]
-    done = ul.convert(body, source=source, target=target)
-    assert [loss.detail for loss in done.losses if loss.path == path] == ["a call of a hosted tool meets it too"]
-    alone = {**body, "tools": body["tools"][:1]}
-    assert path not in told(ul.convert(alone, source=source, target=target))
-    # Chat's choice, and that of the sister protocol, is about functions too.
-    for same in (CHAT, *({*SEARCHES} - {source})):
-        assert path not in told(ul.convert(body, source=source, target=same))
-
-
-@pytest.mark.parametrize("target", SEARCHES)
-def test_a_tool_call_that_is_required_is_one_of_a_function_at_google(target: str) -> None:
-    tools = [{"type": "function", "name": "f", "parameters": PARAMETERS}, {"type": "web_search"}]
-    body = {"model": "m", "input": "q", "tools": tools, "tool_choice": "required"}
-    done = ul.convert(body, source=RESPONSES, target=target)
-    assert [loss.detail for loss in done.losses if loss.path == "/tool_choice"] == [
-        "only a call of a function meets it"
-    ]
-    alone = {**body, "tools": tools[:1]}
-    assert "/tool_choice" not in told(ul.convert(alone, source=RESPONSES, target=target))
 
 
 # ---- the beginning of an answer --------------------------------------------------------------------------------------
@@ -371,21 +280,6 @@ def test_a_search_for_tools_that_another_provider_made_is_not_shown_without_what
     assert told(done)["/messages/1/content/0"] == told(done)["/messages/1/content/1"] == ("tools.deferred", "lost")
 
 
-@pytest.mark.parametrize(("spelled", "choice"), [("any", "required"), ({"function": {"name": "f"}}, "named")])
-def test_choices_as_servers_of_chat_spell_them_force_a_call_elsewhere_too(spelled: Any, choice: str) -> None:
-    """Recorded from Mistral's API and from clients of Hugging Face's router."""
-    tool = {"type": "function", "function": {"name": "f", "parameters": PARAMETERS}}
-    body = {"model": "m", "messages": [{"role": "user", "content": "q"}], "tools": [tool], "tool_choice": spelled}
-    assert ul.convert(body, source=CHAT, target=CHAT).value == body
-    sent = {target: ul.convert(body, source=CHAT, target=target).value for target in (RESPONSES, MESSAGES, CONVERSE)}
-    named = choice == "named"
-    assert sent[RESPONSES]["tool_choice"] == ({"type": "function", "name": "f"} if named else "required")
-    assert sent[MESSAGES]["tool_choice"] == ({"type": "tool", "name": "f"} if named else {"type": "any"})
-    assert sent[CONVERSE]["toolConfig"]["toolChoice"] == ({"tool": {"name": "f"}} if named else {"any": {}})
-    openai = ul.convert(body, source=CHAT, target="openai-chat:openai").value["tool_choice"]
-    assert openai == ({"type": "function", "function": {"name": "f"}} if named else "required")
-
-
 # ---- reports ---------------------------------------------------------------------------------------------------------
 
 
@@ -403,60 +297,6 @@ def test_why_a_tool_for_screens_of_an_unknown_size_is_left_out() -> None:
     assert [loss.detail for loss in done.losses if loss.path == "/tools/0"] == ["the size of the screen is required"]
 
 
-# ---- the choice among tools of the provider and functions ------------------------------------------------------------
-
-SEARCH = {"type": "web_search"}
-LOCAL = {"type": "function", "name": "f", "parameters": PARAMETERS, "strict": False}
-OTHER = {**LOCAL, "name": "g"}
-ONLY = {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "f"}]}
-
-
-def searches(value: Node) -> bool:
-    """Whether a document of Chat or of Google's protocols lets the model search."""
-    return any(word in str(value) for word in ("web_search_options", "googleSearch", "google_search"))
-
-
-@pytest.mark.parametrize("choice", ["none", ONLY, {"type": "function", "name": "f"}])
-@pytest.mark.parametrize("target", [CHAT, GENERATE, INTERACTIONS])
-def test_a_search_that_the_choice_leaves_out_is_not_left_on(target: str, choice: Any) -> None:
-    """There `tool_choice` decides about functions only: what is declared beside them is called all the same."""
-    body = {"model": "m", "input": "q", "tools": [SEARCH, LOCAL], "tool_choice": choice}
-    done = ul.convert(body, source=RESPONSES, target=target, model="m")
-    assert not searches(done.value) and "'f'" in str(done.value)
-    assert told(done)["/tools/0"] == ("tools.hosted.web_search", "lost")
-
-
-@pytest.mark.parametrize("choice", ["auto", "required", {**ONLY, "tools": [*ONLY["tools"], SEARCH]}])
-@pytest.mark.parametrize("target", [CHAT, GENERATE, INTERACTIONS])
-def test_a_search_that_the_choice_holds_stays(target: str, choice: Any) -> None:
-    body = {"model": "m", "input": "q", "tools": [SEARCH, LOCAL, OTHER], "tool_choice": choice}
-    done = ul.convert(body, source=RESPONSES, target=target, model="m")
-    assert searches(done.value) and "'g'" in str(done.value)
-    assert "lost" not in {loss.fate for loss in done.losses if "tool" in loss.path}
-
-
-def test_no_function_calls_are_no_search_either_where_the_choice_is_about_all_tools() -> None:
-    tools = [{"functionDeclarations": [{"name": "f"}]}, {"googleSearch": {}}]
-    config = {"functionCallingConfig": {"mode": "NONE"}}
-    body = {"contents": [{"role": "user", "parts": [{"text": "q"}]}], "tools": tools, "toolConfig": config}
-    for target in (RESPONSES, MESSAGES):
-        done = ul.convert(body, source=GENERATE, target=target, model="m")
-        assert told(done)["/toolConfig/functionCallingConfig/mode"] == ("tools.choice", "approximated")
-    kept = ul.convert(body, source=GENERATE, target=INTERACTIONS, model="m")
-    assert searches(kept.value) and not [loss for loss in kept.losses if "tool" in loss.capability]
-
-
-def test_a_server_without_approvals_stays_one_when_a_tool_of_it_is_chosen() -> None:
-    server = {"type": "mcp", "server_label": "s", "server_url": "https://s", "require_approval": "never"}
-    choice = {"type": "mcp", "server_label": "s", "name": "t"}
-    body = {"model": "m", "input": "q", "tools": [server, LOCAL], "tool_choice": choice}
-    done = ul.convert(body, source=RESPONSES, target=INTERACTIONS)
-    (sent,) = done.value["tools"]
-    assert sent["allowed_tools"] == [{"tools": ["t"]}]
-    withheld = ul.convert(body, source=RESPONSES, target=GENERATE, model="m")
-    assert told(withheld)["/tools/0"] == ("tools.mcp", "lost") and "" not in told(withheld)
-
-
 def test_a_result_without_content_is_an_empty_result() -> None:
     said = [
         {"role": "user", "content": "q"},
@@ -465,32 +305,3 @@ def test_a_result_without_content_is_an_empty_result() -> None:
     ]
     done = ul.convert(messages(messages=said), source=MESSAGES, target=INTERACTIONS)
     assert done.value["input"][-1] == {"type": "function_result", "call_id": "t", "result": ""}
-
-
-# ---- credentials of MCP servers --------------------------------------------------------------------------------------
-
-
-def test_the_token_of_a_server_is_a_header_where_there_is_no_field_for_it() -> None:
-    """A server that is called without its credentials refuses every call."""
-    server = {"type": "url", "name": "s", "url": "https://s", "authorization_token": "T"}
-    body = messages(mcp_servers=[server], tools=[{"type": "mcp_toolset", "mcp_server_name": "s"}])
-    header = {"Authorization": "Bearer T"}
-    steps = ul.convert(body, source=MESSAGES, target=INTERACTIONS)
-    assert steps.value["tools"][0]["headers"] == header
-    parts = ul.convert(body, source=MESSAGES, target=GENERATE, model="m")
-    (group,) = parts.value["tools"]
-    assert group["mcpServers"][0]["streamableHttpTransport"] == {"url": "https://s", "headers": header}
-    for done in (steps, parts):
-        assert told(done)["/mcp_servers/0/authorization_token"] == ("tools.mcp", "approximated")
-
-
-@pytest.mark.parametrize("headers", [{"Authorization": "Bearer T"}, {"authorization": "Bearer T"}])
-def test_the_header_of_a_server_is_its_token_where_there_are_no_headers(headers: Node) -> None:
-    server = {"type": "mcp_server", "name": "s", "url": "https://s", "headers": headers}
-    done = ul.convert(interaction(tools=[server]), source=INTERACTIONS, target=MESSAGES)
-    assert done.value["mcp_servers"][0]["authorization_token"] == "T"
-    for others in ({"X-Key": "T"}, {"Authorization": "Basic T"}, {**headers, "X-Key": "T"}):
-        kept = {**server, "headers": others}
-        lost = ul.convert(interaction(tools=[kept]), source=INTERACTIONS, target=MESSAGES)
-        assert "authorization_token" not in lost.value["mcp_servers"][0]
-        assert told(lost)["/tools/0/headers"] == ("tools.mcp", "lost")

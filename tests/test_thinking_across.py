@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 import unified_llm as ul
-
-CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
-INTERACTIONS, GENERATE, CONVERSE = "google-interactions", "google-generate-content", "amazon-converse"
-CLAUDE = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
-Node = dict[str, Any]
-
-
-def told(done: ul.Converted) -> dict[str, tuple[str, str]]:
-    return {loss.path: (loss.capability, loss.fate) for loss in done.losses}
-
-
-def messages(**settings: Any) -> Node:
-    return {"model": "m", "max_tokens": 100, "messages": [{"role": "user", "content": "q"}], **settings}
-
-
-def interaction(**settings: Any) -> Node:
-    return {"model": "m", "input": "q", **settings}
-
+from across import (
+    CHAT,
+    CLAUDE,
+    CONVERSE,
+    GENERATE,
+    INTERACTIONS,
+    MESSAGES,
+    RESPONSES,
+    Node,
+    interaction,
+    messages,
+    told,
+)
 
 # ---- thinking --------------------------------------------------------------------------------------------------------
 

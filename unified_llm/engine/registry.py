@@ -160,10 +160,7 @@ def installed(group: str) -> Mapping[str, EntryPoint]:
 
     Raises `ValueError` for a name that two packages claim.
     """
-    found = {}
-    for name, points in _installed()[group].items():
-        found[name] = _only(points)
-    return found
+    return {name: _only(points) for name, points in _installed()[group].items()}
 
 
 def _only(points: Sequence[EntryPoint]) -> EntryPoint:

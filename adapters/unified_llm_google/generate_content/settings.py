@@ -230,8 +230,10 @@ def _write_format(c: Node, config: Node, w: Writer) -> None:
         return
     del form["type"]
     own = w.form(c, "schema")
-    config["responseMimeType"] = form.pop("media_type", None) or (_PLAIN if kind == "text" else _JSON)
-    if type(form.get("schema")) is dict:
+    named = form.pop("media_type", None) if kind != "json_object" else None  # which is JSON and nothing else
+    config["responseMimeType"] = named or (_PLAIN if kind == "text" else _JSON)
+    # A schema is refused beside plain text, and makes of any JSON what it describes.
+    if kind == "json_schema" and type(form.get("schema")) is dict:
         if own is None:
             subset = w.dialect.get("schemas") == "openapi"
             config["responseSchema" if subset else "responseJsonSchema"] = form.pop("schema")

@@ -134,7 +134,7 @@ Finish = Callable[[SurfaceStream, list[bytes]], Awaitable[list[bytes]]]
 class Watched:
     """`send` of a request that is recorded: with an eye on the status, the size and the end of the response.
 
-    A sender of many pieces may send all but the first and the last over `bare`, and set the record's `bytes`.
+    A sender of many pieces may send all but the first and the last over `bare`, and set the record's `size`.
     """
 
     __slots__ = ("_began", "bare", "record")
@@ -147,7 +147,7 @@ class Watched:
     def __call__(self, message: Mapping[str, Any]) -> Awaitable[None]:
         body, record = message.get("body"), self.record
         if body is not None:
-            record.bytes += len(body)
+            record.size += len(body)
             if record.first is None and body:
                 record.first = time.monotonic() - self._began
             record.is_complete = not message.get("more_body")
@@ -252,7 +252,7 @@ async def send_passed(send: Send, wire: AsyncWire, passed: Passed, cors: Mapping
         last = b"".join(ByteStream(passed.protocol, passed.protocol).fail(error.error))
     finally:
         if isinstance(send, Watched):
-            send.record.bytes = size
+            send.record.size = size
         await stream.aclose()
         if tap is not None:
             tap.end(failure, complete)

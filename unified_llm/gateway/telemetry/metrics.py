@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -23,17 +23,33 @@ from ...losses import Losses
 if TYPE_CHECKING:
     from .reports import Record
 
-__all__ = ["CONTENT_TYPE", "Bounded", "Metrics"]
+__all__ = ["CONTENT_TYPE", "Bounded", "Metrics", "counts"]
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320)
 _BOUNDS = tuple(map(floatToGoString, (*_SECONDS, float("inf"))))
 _MODELS = 500
+# Which counts of a usage are recorded, and by which name of a kind.
 _TOKENS = (("input_tokens", "input"), ("output_tokens", "output"))
 _DETAILS = (
     ("input_tokens_details", "cached_tokens", "cached"),
     ("output_tokens_details", "reasoning_tokens", "reasoning"),
 )
+_KINDS = {name: kind for *_, name, kind in (*_TOKENS, *_DETAILS)}
+
+
+def counts(usage: Mapping[str, Any]) -> dict[str, int]:
+    """The counts of a canonical usage that are recorded, by name: both sums, and the details that are not 0.
+
+    >>> counts({"input_tokens": 9, "output_tokens": 0, "input_tokens_details": {"cached_tokens": 4}})
+    {'input_tokens': 9, 'output_tokens': 0, 'cached_tokens': 4}
+    """
+    found = {name: usage[name] for name, _ in _TOKENS if type(usage.get(name)) is int}
+    for group, name, _ in _DETAILS:
+        details = usage.get(group)
+        if type(details) is dict and type(count := details.get(name)) is int and count:
+            found[name] = count
+    return found
 
 
 class Bounded:
@@ -149,13 +165,9 @@ class Metrics:
         if not usage:
             return
         key, client = self._who(record)
-        tokens = self._tokens.values
-        for name, kind in _TOKENS:
-            if type(count := usage.get(name)) is int and count > 0:
-                tokens[provider, model, kind, key, client] += count
-        for group, name, kind in _DETAILS:
-            if type(details := usage.get(group)) is dict and type(count := details.get(name)) is int and count > 0:
-                tokens[provider, model, kind, key, client] += count
+        for name, count in counts(usage).items():
+            if count > 0:
+                self._tokens.values[provider, model, _KINDS[name], key, client] += count
 
     def _who(self, record: Record | None) -> tuple[str, str]:
         """The key and the client of a request. Only a client that was admitted chooses the value of a label."""

@@ -14,7 +14,7 @@ from contextvars import ContextVar, Token
 from datetime import UTC, datetime
 from functools import lru_cache
 from random import getrandbits
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
@@ -27,7 +27,7 @@ from ...losses import Losses
 from ..access.callers import Key
 from ..configuration.config import TelemetrySettings
 from ..responses.replies import Refusal, Send, Watched, Whole
-from .metrics import CONTENT_TYPE, Metrics
+from .metrics import CONTENT_TYPE, Metrics, counts
 from .request_log import RequestLog, opened
 
 __all__ = ["OWN_PATHS", "Record", "Recorder", "note"]
@@ -74,7 +74,6 @@ class Line(msgspec.Struct, omit_defaults=True):
 
 
 _encode = msgspec.json.Encoder().encode
-_Bytes: TypeAlias = bytes  # a record counts bytes under that name
 
 
 class Record:
@@ -86,7 +85,7 @@ class Record:
     status: int | None = None
     refused: str = ""
     run: str = ""  # the id of a response in the background
-    bytes: int = 0
+    size: int = 0  # bytes of the response
     losses: Losses = _NOTHING
     is_over: bool = False
     is_complete: bool = False
@@ -111,7 +110,7 @@ class Record:
         """The request is over."""
         self.seconds, self.is_over = time.monotonic() - self._began, True
 
-    def line(self) -> _Bytes:
+    def line(self) -> bytes:
         """The record as it is logged."""
         last = self.answered[-1] if self.answered else None
         upstream, error = (last.upstream, last.error) if last is not None else (None, None)
@@ -134,7 +133,7 @@ class Record:
                 self.is_complete and (last is None or last.complete),
                 round(self.seconds, 6),
                 None if self.first is None else round(self.first, 6),
-                self.bytes,
+                self.size,
                 upstream.name if upstream is not None else None,
                 upstream.protocol if upstream is not None else None,
                 last.status if last is not None else None,
@@ -142,7 +141,7 @@ class Record:
                 (last.request_id or None) if last is not None else None,
                 [_retried(each) for each in self.retries] if self.retries else None,
                 (self.refused if error is None else type(error).__name__) or None,
-                (_usage(last) or None) if last is not None else None,
+                (counts(last.usage_node or {}) or None) if last is not None else None,
                 dict(Counter(loss.capability for loss in self.losses)) if self.losses else None,
             )
         )
@@ -282,17 +281,3 @@ class Recorder:
             record.losses = Losses([*record.losses, *losses])
         if self.metrics is not None and losses:
             self.metrics.lost(losses)
-
-
-def _usage(last: Outcome) -> dict[str, int]:
-    given: Mapping[str, Any] = last.usage_node or {}
-    found = {name: given[name] for name in _COUNTS if type(given.get(name)) is int}
-    for group, name in _DETAILS:
-        count = (given.get(group) or {}).get(name)
-        if type(count) is int and count:
-            found[name] = count
-    return found
-
-
-_COUNTS = ("input_tokens", "output_tokens")
-_DETAILS = (("input_tokens_details", "cached_tokens"), ("output_tokens_details", "reasoning_tokens"))
