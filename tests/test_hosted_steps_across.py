@@ -251,3 +251,34 @@ def test_counts_of_searches_and_fetches_come_together() -> None:
     assert any(
         loss.path == "/usage/server_tool_use/web_fetch_requests" and loss.fate == "added" for loss in done.losses
     )
+
+
+# ---- calls that Bedrock runs ----------------------------------------------------------------------------------------
+
+
+def grounded() -> Node:
+    content = [
+        {"toolUse": {"toolUseId": "s1", "name": "nova_grounding", "type": "server_tool_use", "input": {"q": "rain"}}},
+        {"toolResult": {"toolUseId": "s1", "type": "nova_grounding_result", "content": [{"text": "it rains"}]}},
+        {"text": "It rains."},
+    ]
+    counts = {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}
+    message = {"role": "assistant", "content": content}
+    return {"output": {"message": message}, "stopReason": "end_turn", "usage": counts, "metrics": {"latencyMs": 1}}
+
+
+@pytest.mark.parametrize("results", [True, False])
+@pytest.mark.parametrize("target", ["openai-chat", "anthropic-messages"])
+def test_no_client_is_asked_to_make_a_call_that_bedrock_runs(target: str, results: bool) -> None:
+    """Nor in a stream, whose writer does not have the result yet when the call begins."""
+    body = grounded()
+    if not results:
+        del body["output"]["message"]["content"][1]
+    source = "amazon-converse"
+    done = ul.convert(body, source=source, target=target, kind="response")
+    events = list(ul.write_stream(ul.decompose(ul.read(body, source, "response")), source))
+    assert "server_tool_use" in str(events)
+    stream = ul.convert_stream(iter(events), source=source, target=target)
+    for sent, losses in ((str(done.value), done.losses), (str(list(stream)), stream.losses)):
+        assert "It rains." in sent and "nova_grounding" not in sent
+        assert [loss.fate for loss in losses if loss.path.endswith("/toolUse/name")] == ["lost"]

@@ -20,6 +20,7 @@ from unified_llm.engine.shared.answer_ends import (
     answered_by_tools,
     consume_status,
     has_failed,
+    is_run_by_provider,
     reason_of,
     settle_call,
     write_failure,
@@ -163,7 +164,8 @@ def answered(output: list[Node], w: Writer) -> list[Node]:
     out: list[Node] = []
     results = answered_by_tools(output)
     for item in output:
-        if item.get("type") in CALLS and item.get("call_id") in results and not item.get("opaque"):
+        done = item.get("call_id") in results or is_run_by_provider(item)
+        if item.get("type") in CALLS and done and not item.get("opaque"):
             w.piece(_settled, item)
         elif (item.get("type") == "shell_call" and is_hosted(item, w)) or role_of(item, w) == "assistant":
             out.append(item)

@@ -14,6 +14,7 @@ from typing import Any
 
 from unified_llm.engine.pairs.mapping import Fated
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.answer_ends import is_run_by_provider
 from unified_llm.provenance.opaque import is_sealed
 from unified_llm.streams.block_writer import THOUGHTS, UNHEARD
 
@@ -97,7 +98,7 @@ class ForeignWriter(FrameWriter):
         if item.get("type") == "message" and kind in ("response.output_text.delta", "response.refusal.delta"):
             return self._text(event["delta"], (at, event.get("content_index", 0)))
         if kind in ARGUMENTS and item.get("type") == "function_call":
-            if not event["delta"]:
+            if not event["delta"] or is_run_by_provider(item):
                 return []
             out = self._open_call(item, at)
             self.pieces.append(event["delta"])
@@ -126,7 +127,7 @@ class ForeignWriter(FrameWriter):
         return []
 
     def _open_call(self, item: Node, at: int) -> list[Event]:
-        if at in self.places or not (item.get("call_id") and item.get("name")):
+        if at in self.places or not (item.get("call_id") and item.get("name")) or is_run_by_provider(item):
             return []
         # The rest is reported when the item is whole.
         mark = len(self.w.raw)
@@ -229,6 +230,8 @@ class ForeignWriter(FrameWriter):
         return [*out, self._stop_block(at)]
 
     def _close_call(self, item: Node, at: int) -> list[Event]:
+        if is_run_by_provider(item):
+            return self._whole(item)
         out = self._open_call(item, at)
         arguments = item.get("arguments") or ""
         if arguments.startswith(self.sent) and len(arguments) > len(self.sent):

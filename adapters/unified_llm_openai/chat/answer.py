@@ -12,6 +12,7 @@ from typing import Any
 
 from unified_llm.engine.pairs.mapping import Fated, Mapping
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.answer_ends import is_run_by_provider
 from unified_llm.foundation.generated_ids import made_id
 
 from ..logprobs import NO_ALTERNATIVES, take_logprobs
@@ -21,7 +22,15 @@ from .reasoning import seal_message, write_reasoning
 from .tables import REFUSES
 from .tools import write_arguments
 
-__all__ = ["after_text", "answer_parts", "complete_audio", "message_fields", "write_answer"]
+__all__ = [
+    "after_text",
+    "answer_parts",
+    "complete_audio",
+    "is_answered",
+    "message_fields",
+    "write_answer",
+    "write_answered_call",
+]
 
 Node = dict[str, Any]
 
@@ -118,7 +127,7 @@ def _write_result(c: Node, w: Writer) -> Node:
     return {}
 
 
-def _write_answered_call(c: Node, w: Writer) -> Node:
+def write_answered_call(c: Node, w: Writer) -> Node:
     """Nothing of a call that was answered where it was made: a client would make it again."""
     for key in c:
         if key not in ("extra", "turn"):
@@ -126,6 +135,12 @@ def _write_answered_call(c: Node, w: Writer) -> Node:
     c["type"] = Fated("lost", "answered already: a client would make the call again")
     c["call_id"] = Fated("approximated", "represented by finish_reason")
     return {}
+
+
+def is_answered(item: Node, settled: Collection[Any], w: Writer) -> bool:
+    """Whether a call is not shown: its result is in the answer (`settled` has such ids), or its provider runs it."""
+    done = is_run_by_provider(item) or (bool(settled) and item.get("call_id") in settled)
+    return done and is_call(item, w) and not item.get("opaque")
 
 
 def after_text(output: list[Node]) -> set[int]:
@@ -175,8 +190,8 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
                     logprobs[key] = [*logprobs.get(key, ()), *fields[f"{key} logprobs"]]
             if w.context.pop("signed", None):
                 wire.setdefault("reasoning_details", []).append(seal_message(item, w))
-        elif settled and item.get("call_id") in settled and is_call(item, w) and not item.get("opaque"):
-            w.piece(_write_answered_call, item)
+        elif is_answered(item, settled, w):
+            w.piece(write_answered_call, item)
         elif kind == "function_call" and w.form(item, "legacy"):
             wire["function_call"] = w.piece(write_legacy_call, item)
         elif is_call(item, w):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from unified_llm.engine.pairs.writing import Writer
 
 from ..logprobs import trimmed
-from .answer import answer_items, complete_audio, message_fields
+from .answer import answer_items, complete_audio, is_answered, message_fields, write_answered_call
 from .messages import AUDIO_KEYS, write_call, write_legacy_call
 from .reasoning import numbered_behind, seal_message, write_reasoning
 from .tables import REASONING_FIELDS
@@ -187,7 +187,7 @@ class ChoiceWriter:
             if self.messages > 1 and self.spoke:
                 self.glue = "\n\n"
             return []
-        if kind not in _CALLS:
+        if kind not in _CALLS or is_answered(item, (), self.w):
             if kind != "reasoning":
                 self.mute.add(event.get("output_index", 0))
             return []
@@ -285,6 +285,9 @@ class ChoiceWriter:
             if "reasoning_details" in late:
                 late["reasoning_details"] = self._numbered(late["reasoning_details"])
             return out + (self._first(late) if late else [])
+        if is_answered(item, (), w):
+            w.piece(write_answered_call, item)
+            return []
         if kind in _CALLS:
             return self._call_done(item, place)
         w.native(item, answer_items.name, answer_items.cannots.get(kind, "") if type(kind) is str else "")

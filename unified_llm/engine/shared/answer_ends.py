@@ -23,6 +23,7 @@ __all__ = [
     "failure_in",
     "has_failed",
     "is_input",
+    "is_run_by_provider",
     "reason_of",
     "refuses",
     "settle_call",
@@ -65,6 +66,15 @@ def is_input(item: Node) -> bool:
 def answered_by_tools(items: Iterable[Node]) -> set[Any]:
     """The ids of the calls whose results are among these items."""
     return {item.get("call_id") for item in items if str(item.get("type")).endswith("_output")} - {None}
+
+
+def is_run_by_provider(item: Node) -> bool:
+    """Whether an item is a call of a function that its provider executes: a client that saw it would make it again.
+
+    >>> is_run_by_provider({"type": "function_call", "executor": "provider"})
+    True
+    """
+    return item.get("executor") == "provider" and item.get("type") in CALLS
 
 
 def waits(items: list[Node], calls: frozenset[str] = CALLS) -> bool:

@@ -42,6 +42,7 @@ def below(block: Block, wire: Node) -> dict[tuple[Any, ...], tuple[Any, ...]]:
             found |= {("image", key): (*sources["delta", number], key) for key in each}
     elif "toolUse" in wire:
         found["toolUse",] = sources[()]
+        found["toolUse", "input"] = sources.get(("input",), sources[()])
     for key in ("text", "signature", "redactedContent"):
         if "reasoningContent" in wire and (key,) in sources:
             inner = ("reasoningContent",) if key == "redactedContent" else ("reasoningContent", "reasoningText")

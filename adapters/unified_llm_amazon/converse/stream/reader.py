@@ -240,6 +240,7 @@ class ConverseReader:
             text = value.get("input")
             if value.keys() != {"input"} or type(text) is not str:
                 return None
+            block.sources.setdefault(("input",), self.r.here("delta", "toolUse", "input"))
             block.text.append(text)
             event = {"type": "response.function_call_arguments.delta", "output_index": block.at, "delta": text}
             return [self._told(event, data, "delta", "contentBlockIndex", index=index)]
