@@ -185,7 +185,10 @@ def test_a_block_is_a_support_in_generate_content() -> None:
         assert meta["groundingChunks"] == [{"web": {"uri": URL, "title": "T"}}]
         (support,) = meta["groundingSupports"]
         segment = support["segment"]
-        assert (segment.get("startIndex", 0), segment["endIndex"], segment["partIndex"]) == (0, len(CITED), 1)
+        # A client joins the texts, and counts from the first of them.
+        whole = "".join(block["text"] for block in BLOCKS["content"]).encode()
+        assert whole[segment["startIndex"] : segment["endIndex"]].decode() == CITED
+        assert "partIndex" not in segment
         assert support["groundingChunkIndices"] == [0]
 
 

@@ -10,7 +10,9 @@ https://ai.google.dev/api/generate-content#GroundingMetadata
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import partial
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from unified_llm.engine.pairs.mapping import Fated, take, take_all
@@ -86,15 +88,16 @@ def _read_supports(meta: Node, doc: Node, texts: dict[int, Node], node: Node, r:
     if len(read) != 1:
         r.form(node, "chunks", len(read))
     used: set[int] = set()
+    joined = _Joined(texts)
     for number, support in enumerate(take_all(meta, "groundingSupports") if given else ()):
         segment = take(support, "segment")
         marks: Node = {"support": number}
         if "partIndex" in segment:
             at, base = segment["partIndex"], 0
-            if not segment.pop("partIndex"):
-                marks["part"] = "explicit"
+            del segment["partIndex"]
+            marks["part"] = "explicit"
         else:
-            at, base = _in_joined(segment.get("startIndex", 0), texts)
+            at, base = joined.at(segment.get("startIndex", 0))
             if at:
                 marks["part"] = "joined"
         part = texts[at]
@@ -125,20 +128,21 @@ def _read_supports(meta: Node, doc: Node, texts: dict[int, Node], node: Node, r:
             _add(note, first, doc, places, r)
 
 
-def _in_joined(start: Any, texts: dict[int, Node]) -> tuple[int, int]:
-    """The place of the text that an offset without a part is in, and the bytes before that text.
+class _Joined:
+    """The texts of an answer as the service counts them where it names no part: as if they were one.
 
-    The service counts through all texts that it shows, as if they were one, and leaves out the part
-    (https://ai.google.dev/gemini-api/docs/google-search has a client that relies on it).
+    https://ai.google.dev/gemini-api/docs/google-search has a client that relies on it.
     """
-    before = base = 0
-    at = -1
-    for place in sorted(texts):
-        if at >= 0 and type(start) is int and start < before:
-            break
-        at, base = place, before
-        before += len(texts[place]["text"].encode("utf-8", "surrogatepass"))
-    return at, base
+
+    def __init__(self, texts: dict[int, Node]) -> None:
+        self._places = sorted(texts)
+        sizes = (len(texts[place]["text"].encode("utf-8", "surrogatepass")) for place in self._places)
+        self._starts = [0, *accumulate(sizes)][: len(self._places)]
+
+    def at(self, start: Any) -> tuple[int, int]:
+        """The place of the text that an offset is in, and the bytes before that text."""
+        number = len(self._starts) if type(start) is not int else max(bisect_right(self._starts, start), 1)
+        return self._places[number - 1], self._starts[number - 1]
 
 
 def _kind_mark(kind: str) -> Node:
@@ -301,9 +305,10 @@ def _write_note(c: Node, w: Writer, kind: str, place: int, base: int, text: str,
         return {}
     support = gathered.supports.get(key)
     if support is None:
-        joined = w.form(c, "part") == "joined"
-        segment = _write_span(c, text, w, base if joined else 0)
-        if (place or w.form(c, "part")) and not joined:
+        # Through the texts that are shown, as the service and its clients count, unless a part was named (ADR 0023).
+        named = w.form(c, "part") == "explicit"
+        segment = _write_span(c, text, w, 0 if named else base)
+        if named:
             segment["partIndex"] = place
         support = gathered.supports[key] = {"segment": segment}
         if index is not None or w.form(c, "indices"):

@@ -37,7 +37,10 @@ def means_status(word: Any, status: Any) -> bool:
 
 
 def is_position(path: Path, value: Any, document: Any) -> bool:
-    """Whether a number is the place of its element in a list, or an index into a list or a text of the document."""
+    """Whether a number is the place of its element in a list, or an index into a list or a text of the document.
+
+    The texts of the parts in a list are one text to clients that join them.
+    """
     if type(value) is not int:
         return False
     if path[-2:-1] == (value,):
@@ -47,7 +50,12 @@ def is_position(path: Path, value: Any, document: Any) -> bool:
 
 
 def _size(value: Any) -> int:
-    return len(value.encode()) if type(value) is str else len(value) if type(value) is list else -1
+    if type(value) is str:
+        return len(value.encode())
+    if type(value) is not list:
+        return -1
+    texts = [each.get("text") for each in value if type(each) is dict]
+    return max(len(value), sum(len(text.encode()) for text in texts if type(text) is str))
 
 
 def is_in_schema(path: Path) -> bool:
