@@ -191,6 +191,8 @@ NATIVES = {
     "system_fingerprint": "native.field",
     "message.audio": "audio.output",
     "message.annotations": "citations.url",
+    "json_schema.name": "output.structured",
+    "json_schema.strict": "output.structured",
     "logprobs": "output.logprobs",
     "obfuscation": "stream.detail",
     "content_filter_results": "safety.settings",

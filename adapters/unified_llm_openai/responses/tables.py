@@ -161,6 +161,8 @@ CORE_EVENTS = frozenset(
 ) | {"error"}
 
 NATIVES = {
+    "format.name": "output.structured",
+    "format.strict": "output.structured",
     "safety": "native.field",
     "generate": "stream.options",
     "stream_id": "stream.options",
