@@ -1,4 +1,4 @@
-"""Which tool is called, or which ones may be, says the same at another provider."""
+"""Which tool is called, or which ones may be, means the same at another provider."""
 
 from __future__ import annotations
 
