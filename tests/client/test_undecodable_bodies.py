@@ -19,6 +19,13 @@ from client.loopback import Exchange, loopback, whole
 NEVER = ul.Retry(attempts=1)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _young() -> None:
+    """The collector is called often here, and need not look at what was there before."""
+    gc.collect()
+    gc.freeze()
+
+
 def coded(body: bytes, coding: str, kind: str = "application/json") -> Callable[[Exchange], None]:
     """A body in several chunks, so that what decodes it fails while more of it is on its way."""
 
