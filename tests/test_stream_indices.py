@@ -52,6 +52,28 @@ def test_memory_is_bounded_by_what_was_received(index: int) -> None:
     assert peak < 1_000_000
 
 
+@pytest.mark.parametrize("index", ["x", None, []])
+@pytest.mark.parametrize("kind", ["output_text.delta", "output_text.done", "content_part.done"])
+def test_what_a_provider_sends_in_the_place_of_an_index_goes_to_no_dialect(kind: str, index: Any) -> None:
+    """It is kept beside the event, for its own API, and no other form of the stream is built with it."""
+    part = {"type": "output_text", "text": "hello", "annotations": []}
+    data = {"type": f"response.{kind}", "content_index": index, "text": "hello", "delta": "hello", "part": part}
+    events = list(ul.read_stream([{"data": data}], RESPONSES))
+    for target in (CHAT, MESSAGES, CONTENTS, STEPS, f"{RESPONSES}:open-responses", "amazon-converse"):
+        written = list(ul.write_stream(events, target))
+        assert "hello" in str(written), target
+        assert all(type(each) is int for each in _indices(written)), target
+
+
+def _indices(node: Any) -> list[Any]:
+    if isinstance(node, list):
+        return [index for each in node for index in _indices(each)]
+    if not isinstance(node, dict):
+        return []
+    own = [node["content_index"]] if "content_index" in node else []
+    return own + [index for each in node.values() for index in _indices(each)]
+
+
 @pytest.mark.parametrize("index", [-1, -5, 1.5, "0", [], {}, True])
 @pytest.mark.parametrize("key", ["content_index", "output_index", "choice"])
 def test_an_index_is_an_integer_of_at_least_0(key: str, index: Any) -> None:

@@ -299,3 +299,24 @@ def test_a_text_that_the_target_has_as_it_came_is_not_tried() -> None:
     paths = {loss.path for loss in held.losses(replay, Losses(), {}, trail)}
     assert paths == {"/1/data/kept", "/1/data/equal"}
     assert trials == 3, "the frames as they came, and one for each value that was not sent"
+
+
+@pytest.mark.parametrize("end", ["error", "failed"])
+@pytest.mark.parametrize("target", ul.protocols())
+def test_every_piece_before_an_error_is_sent(target: str, end: str) -> None:
+    """generateContent writes a text one event late, with the signature that may follow it."""
+    events: list[Node] = [
+        {"type": "response.created", "response": {"id": "r", "status": "in_progress"}},
+        {"type": "response.output_item.added", "output_index": 0, "item": {"type": "message", "role": "assistant"}},
+        *(
+            {"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": piece}
+            for piece in ("first", "second", "third")
+        ),
+    ]
+    error = {"type": "server_error", "message": "gone"}
+    if end == "error":
+        events.append({"type": "error", "error": error})
+    else:
+        events.append({"type": "response.failed", "response": {"id": "r", "status": "failed", "error": error}})
+    written = str(list(ul.write_stream(events, target)))
+    assert all(piece in written for piece in ("first", "second", "third"))

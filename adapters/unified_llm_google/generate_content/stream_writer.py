@@ -313,12 +313,10 @@ class GenerateContentWriter:
     def _end(self, event: Event) -> list[Event]:
         """The last frame: why it ended, what it cost, where it came from."""
         response = event["response"]
+        if response.get("error") and not self.failed:
+            return self._error({"error": response["error"]})
         released = self._release(None)
         out: list[Event] = []
-        if response.get("error") and not self.failed:
-            if self.group is None:
-                out += [self._chunk(place, [part]) for place, part in released]
-            return [*out, *self._error({"error": response["error"]})]
         if self.failed:
             return []
         self.w.context["ended"] = _WORDS[event["type"]]
@@ -377,7 +375,12 @@ class GenerateContentWriter:
 
     def _error(self, event: Event) -> list[Event]:
         self.failed = True
-        self.group = None
+        # What came before it, and waited for more, was received all the same.
+        if self.group is not None:
+            out = [self._close_group()] if self.gathered or self.held is not None else []
+            self.group = None
+        else:
+            out = [self._chunk(place, [part]) for place, part in self._release(None)]
         extra = (event.get("extra") or {}).get(PROTOCOL) or {}
         error = event.get("error")
         if type(error) is not dict:
@@ -385,4 +388,4 @@ class GenerateContentWriter:
             error["type"] = "server_error"
         body = write_error_body(error, self.w)
         rest = extra.get("rest")
-        return [{"event": None, "data": fill(body, rest) if rest else body}]
+        return [*out, {"event": None, "data": fill(body, rest) if rest else body}]

@@ -356,7 +356,7 @@ class ForeignWriter:
             if type(wire.get("part")) is dict:
                 wire["part"] = w.node(family, wire["part"])
                 if wire["part"] is None or (type(wire["part"]) is dict and wire["part"].get("type") == PICTURE):
-                    place.left.add(wire.get("content_index", 0))
+                    place.left.add(event.get("content_index") or 0)
                     wire = {}
             elif type(wire.get("annotation")) is dict:
                 wire["annotation"] = w.node(foreign_citations, wire["annotation"])
@@ -369,7 +369,7 @@ class ForeignWriter:
         if "part" in EVENTS[kind]:
             # The item's end holds the part again, and reports what of it is lost.
             del w.raw[mark:]
-        if wire and kind == "response.content_part.done" and place.is_late(event.get("content_index", 0)):
+        if wire and kind == "response.content_part.done" and place.is_late(event.get("content_index") or 0):
             return owed + [out for name, said in late_text(wire) for out in self._placed(event, name, place, said)]
         return owed + (self._placed(event, kind, place, wire) if wire else [])
 
@@ -379,7 +379,8 @@ class ForeignWriter:
         if "item_id" in EVENTS[kind]:
             wire["item_id"] = place.id
         if "content_index" in EVENTS[kind]:
-            wire["content_index"] = place.content_index(wire.get("content_index", 0), sent=True)
+            # Not `wire`'s, which may be what a provider sent in the place of an index.
+            wire["content_index"] = place.content_index(event.get("content_index") or 0, sent=True)
         if kind.startswith("response.output_text.") and "annotation" not in kind:
             probabilities = wire.get("logprobs") or []
             wire["logprobs"] = with_bytes(probabilities, []) if self.strict else without_bytes(probabilities)

@@ -39,7 +39,6 @@ class Place:
             self.last = index
         return index - sum(each < index for each in self.left) if self.left else index
 
-
     def is_late(self, index: int) -> bool:
         """Whether a part that was left out has a form only now that it is done, and none behind it was sent."""
         if index not in self.left or self.last > index:
