@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import httpx2
 import pytest
 
 import unified_llm as ul
@@ -43,6 +44,21 @@ def test_a_value_that_is_too_deep_for_the_end_of_a_stream_is_named(target: str, 
     except ul.InvalidBody as error:
         assert depth > 150 and error.path.startswith("/0/data/usageMetadata/totalTokenCount/a/a/a")
         assert "nested deeper" in error.reason
+
+
+@pytest.mark.parametrize("code", ["x", "stream_truncated"])
+def test_the_message_of_an_error_that_is_no_text_is_not_printed(code: str) -> None:
+    error = {"type": "error", "error": {"type": "server_error", "code": code, "message": nested(5_000)}}
+    events = [{"type": "response.created", "response": {"id": "r"}}, error]
+    with pytest.raises(ul.RemoteProtocolError, match=f"^{code}$"):
+        ul.collect(events)
+    deep = '{"a": ' * 900 + "1" + "}" * 900
+    frame = f'data: {{"event_type": "error", "error": {{"code": "{code}", "message": {deep}}}}}\n\n'
+    head = {"content-type": "text/event-stream"}
+    http = httpx2.Client(transport=httpx2.MockTransport(lambda _: httpx2.Response(200, headers=head, text=frame)))
+    upstream = ul.Upstream(protocol="google-interactions", base_url="http://127.0.0.1/v1", http_client=http)
+    with pytest.raises(ul.APIError):
+        list(ul.Client(upstream=upstream).responses.create(model="m", input="Hi", stream=True))
 
 
 def test_an_unexplained_failure_at_the_end_of_a_stream_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:

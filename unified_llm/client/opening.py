@@ -58,7 +58,8 @@ class Opening:
         if found is None or self.reader.response is not None:
             return None
         if found.get("code") == "stream_truncated":
-            return self.broken(str(found.get("message")))
+            message = found.get("message")
+            return self.broken(message if isinstance(message, str) else "the stream broke off")
         error: APIError = self.stream.located(failed(self.stream.upstream, found, found, self.stream.model))
         return error
 

@@ -177,7 +177,8 @@ def collect(events: Iterable[Event]) -> Node:
         except FAULTS as error:
             refuse_event(number, event, error, local=False)
     if not collector.ended and failure is not None:
-        raise RemoteProtocolError(str(failure.get("message") or failure.get("code") or "the stream failed"))
+        texts = (failure.get(name) for name in ("message", "code"))
+        raise RemoteProtocolError(next((text for text in texts if type(text) is str and text), "the stream failed"))
     grammar.close()
     return collector.response
 
