@@ -38,6 +38,7 @@ __all__ = [
     "escaped",
     "escaped_all",
     "escaped_json",
+    "has_sealed",
     "is_constant",
     "is_envelope",
     "is_reply",
@@ -75,6 +76,7 @@ def _checksum(payload: bytes) -> bytes:
 # What a provider sends and looks like an envelope is spelled in a way that does not, for as long as it is with us and
 # with clients. Four characters at a time, so that base64 stays base64; every further hop adds four more.
 _STEM, _STUFF = _PREFIX[:-1], "7777"
+_STEM_BYTES = _STEM.encode()
 _LOOKS_SEALED = re.compile(_STEM + f"(?=(?:{_STUFF})*{_PREFIX[-1]})")
 _WAS_SEALED = re.compile(_STEM + _STUFF + f"(?=(?:{_STUFF})*{_PREFIX[-1]})")
 
@@ -103,6 +105,11 @@ def looks_sealed(value: Any) -> bool:
         elif (kind is dict or kind is list) and looks_sealed(inner):
             return True
     return False
+
+
+def has_sealed(content: bytes) -> bool:
+    """Whether JSON text holds something that looks like an envelope, spelled without `\\u` escapes."""
+    return _STEM_BYTES in content
 
 
 def escaped_all(value: Any) -> Any:

@@ -98,7 +98,7 @@ def write_caches(caches: list[Node], following: str | None) -> Node:
 FILES = FileApi(
     name="files/{}",
     pattern=r"(?:https://generativelanguage\.googleapis\.com/(?:[^?#]*/)?)?files/([0-9A-Za-z-]+)",
-    marks=("fileUri", "file_uri", '"uri"'),
+    marks=("fileUri", "file_uri", "uri"),
     write=write_file,
     write_list=write_list,
     write_deleted=write_deleted,

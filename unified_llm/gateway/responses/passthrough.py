@@ -24,9 +24,9 @@ from ...engine.registry import adapter
 from ...foundation.errors import InvalidBody, InvalidRequestError
 from ...losses import Losses
 from ...passes.convert import Converted, convert, write
-from ...provenance.opaque import looks_sealed
+from ...provenance.opaque import has_sealed
 from ..requests.body import Peek
-from ..state.references import has_references, pieces
+from ..state.references import has_references
 from ..upstreams.routing import Route
 
 __all__ = ["Direct", "direct"]
@@ -112,9 +112,7 @@ def direct(
     plan = _planned(route.upstreams[0], match, stream, headers, query)
     if plan.outgoing is None or (plan.upstream.model is not None and plan.upstream.model != model):
         return None
-    if has_references(match.protocol, content):
-        return None
-    if any(looks_sealed(piece.decode("latin-1")) for piece in pieces(content)):
+    if has_sealed(content) or has_references(match.protocol, content):
         return None
     outgoing = plan.outgoing._replace(content=content)
     return Direct(match.protocol, plan.upstream, outgoing, stream, route.on_failure, telemetry)

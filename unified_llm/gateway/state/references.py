@@ -30,7 +30,7 @@ from ...passes.convert import write
 from ..responses.replies import Refusal
 from .files import CACHE, FILE, FileStore, StoredFile
 
-__all__ = ["References", "cache_id", "file_id", "find_references", "has_prompt", "has_references", "pieces"]
+__all__ = ["References", "cache_id", "file_id", "find_references", "has_prompt", "has_references"]
 
 Node = dict[str, Any]
 
@@ -45,7 +45,6 @@ _MEDIA = {
 _CACHED = ("instructions", "tools", "tool_choice")  # what a cached prompt has beside its input
 _FORMATS = {"mpeg": "mp3", "x-wav": "wav", "wave": "wav"}
 _TEXTS = ("text/", "application/json", "application/xml", "application/yaml", "application/x-yaml")
-_PIECE, _OVERLAP = 25_000, 64  # bytes that are searched at once, and the most that is searched for
 _MOST = 500  # different files of one request and its history
 # JSON may spell a key with escapes, which clients do not do for these letters by accident.
 _ESCAPED = re.compile(rb"\\u00[2-7]")
@@ -53,11 +52,12 @@ _ESCAPED = re.compile(rb"\\u00[2-7]")
 
 @lru_cache(64)
 def _marks(surface: str) -> tuple[bytes, ...]:
-    """The keys with which requests of a protocol name files and cached prompts.
+    """The keys, as JSON has them, with which requests of a protocol name files and cached prompts.
 
     They are those of its own APIs, and of the APIs whose keys it writes for a file or a prompt.
     """
     apis = [api for name in protocols() for api in (adapter(name).files, adapter(name).caches) if api is not None]
+    marks = {id(api): [f'"{key}"'.encode() for key in api.marks] for api in apis}
     known = adapter(surface.partition(":")[0])
     written = b""
     for part in [{"type": each, name: "x"} for each in _MEDIA for name in ("file_id", "file_uri")]:
@@ -65,9 +65,8 @@ def _marks(surface: str) -> tuple[bytes, ...]:
         with suppress(CapabilityRefused, InvalidBody):
             written += dump(write(node, surface, "request").value)
     own = [each for each in apis if each in (known.files, known.caches)]
-    found = [each.marks for each in apis if each in own or any(mark.encode() in written for mark in each.marks)]
-    found = found or [each.marks for each in apis]
-    return tuple(dict.fromkeys(mark.encode() for marks in found for mark in marks))
+    found = [each for each in apis if each in own or any(mark in written for mark in marks[id(each)])]
+    return tuple(dict.fromkeys(mark for each in found or apis for mark in marks[id(each)]))
 
 
 @lru_cache(1)
@@ -109,19 +108,7 @@ def has_references(surface: str, content: bytes) -> bool:
     >>> has_references("openai-chat", b'{"file": {"file_id": "file-1"}}'), has_references("openai-chat", b'{"a": "b"}')
     (True, False)
     """
-    marks = _marks(surface)
-    for piece in pieces(content):
-        for mark in marks:
-            if mark in piece:
-                return True
-    return _ESCAPED.search(content) is not None
-
-
-def pieces(content: bytes) -> Sequence[bytes]:
-    """A text in overlapping pieces: Python takes twice as long to search a long one for a few characters."""
-    if len(content) <= _PIECE:
-        return (content,)
-    return [content[max(0, start - _OVERLAP) : start + _PIECE] for start in range(0, len(content), _PIECE)]
+    return any(mark in content for mark in _marks(surface)) or _ESCAPED.search(content) is not None
 
 
 class _Named(NamedTuple):
