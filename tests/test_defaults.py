@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
+from unified_llm.losses import Loss
+from unified_llm.losses.defaults import Weighing, significant
 
 Node = dict[str, Any]
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
@@ -220,3 +222,13 @@ def test_the_mark_of_a_final_answer_is_lost(target: str) -> None:
     answer = {"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": "m"}
     found = fates(RESPONSES, target, {**answer, "output": [{**item, "content": [said]}]}, "response")
     assert found["/output/0/phase"] == "lost"
+
+
+@pytest.mark.parametrize("inner", [[], None, "x"])
+def test_what_a_value_means_is_found_at_any_depth(inner: Any) -> None:
+    value = inner
+    for _ in range(20_000):
+        value = {"a": value}
+    loss = Loss("/new", "native.field", "lost", "", "source")
+    found = significant([loss], Weighing(MESSAGES, RESPONSES, "request"), {"new": value})
+    assert [each.path for each in found] == ([] if inner is None else ["/new"])

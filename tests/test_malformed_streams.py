@@ -47,7 +47,7 @@ def test_a_value_that_is_too_deep_for_the_end_of_a_stream_is_named(target: str, 
 
 
 @pytest.mark.parametrize("code", ["x", "stream_truncated"])
-def test_the_message_of_an_error_that_is_no_text_is_not_printed(code: str) -> None:
+def test_an_object_in_the_place_of_an_error_message_is_not_printed(code: str) -> None:
     error = {"type": "error", "error": {"type": "server_error", "code": code, "message": nested(5_000)}}
     events = [{"type": "response.created", "response": {"id": "r"}}, error]
     with pytest.raises(ul.RemoteProtocolError, match=f"^{code}$"):

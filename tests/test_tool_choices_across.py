@@ -153,3 +153,18 @@ def test_no_function_calls_are_no_search_either_where_the_choice_is_about_all_to
         assert told(done)["/toolConfig/functionCallingConfig/mode"] == ("tools.choice", "approximated")
     kept = ul.convert(body, source=GENERATE, target=INTERACTIONS, model="m")
     assert searches(kept.value) and not [loss for loss in kept.losses if "tool" in loss.capability]
+
+
+@pytest.mark.parametrize("target", [each for each in ul.protocols() if each != "google-interactions"])
+@pytest.mark.parametrize("kind", [[], {}, None, 5])
+def test_a_choice_of_an_odd_type_makes_no_tool_callable(target: str, kind: Any) -> None:
+    choice = {"type": "allowed_tools", "tools": [{"type": kind}]}
+    tools = [{"type": "function", "name": "f"}, {"type": "web_search"}]
+    written = ul.write({"model": "m", "input": "x", "tools": tools, "tool_choice": choice}, target).value
+    none = {"anthropic-messages": "tools", "amazon-converse": "toolConfig"}.get(target)
+    if none is not None:
+        assert none not in written
+    elif target == "google-generate-content":
+        assert written["toolConfig"] == {"functionCallingConfig": {"mode": "NONE"}}
+    else:
+        assert written["tool_choice"] == ("none" if target == "openai-chat" else choice)

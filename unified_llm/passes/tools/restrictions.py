@@ -179,7 +179,7 @@ class _Restricting:
         if self.chosen is not None:
             choice = self._settle_others(choice, self.chosen)
         elif self.widens is not None and choice in ("none", "required"):
-            if any(tool.get("type") not in self.widens for tool in self.tools):
+            if any(str(tool.get("type")) not in self.widens for tool in self.tools):
                 detail = "holds for hosted tools too" if choice == "none" else "a call of a hosted tool meets it too"
                 self.writer.report(self.request, ("tool_choice",), "approximated", detail)
         if not self.tools:
@@ -193,7 +193,7 @@ class _Restricting:
         """Withhold what the choice leaves out and would not keep from being called; the choice among the others."""
         listed = choice.get("tools") if type(choice) is dict and choice.get("type") == "allowed_tools" else None
         named = listed if listed is not None else [choice] if type(choice) is dict else []
-        if choice == "required" and any(tool.get("type") not in chosen for tool in self.tools):
+        if choice == "required" and any(str(tool.get("type")) not in chosen for tool in self.tools):
             self.writer.report(self.request, ("tool_choice",), "approximated", "only a call of a function meets it")
         if (type(choice) is not dict and choice != "none") or type(named) is not list:
             return choice
@@ -202,21 +202,21 @@ class _Restricting:
         entries = ChoiceIndex(map(entry_keys, named))
         kept = []
         for tool in self.tools:
-            if tool.get("type") in chosen or entries.first(tool_keys(tool)) is not None:
+            if str(tool.get("type")) in chosen or entries.first(tool_keys(tool)) is not None:
                 kept.append(tool)
             else:
                 self.writer.drop(tool, "left out by tool_choice, which decides about functions only")
         if len(kept) < len(self.tools):
             self.tools = kept
             self.put("tools", kept or None)
-        functions = [entry for entry in named if entry.get("type") in chosen]
+        functions = [entry for entry in named if str(entry.get("type")) in chosen]
         if listed is None or choice.get("mode") not in (None, "auto") or not functions or len(functions) == len(named):
             return choice
         there = ChoiceIndex(map(tool_keys, self.tools))
         for place, entry in enumerate(named):
-            if entry.get("type") not in chosen and there.first(entry_keys(entry)) is None:
+            if str(entry.get("type")) not in chosen and there.first(entry_keys(entry)) is None:
                 functions.append(entry)
-            elif entry.get("type") not in chosen:
+            elif str(entry.get("type")) not in chosen:
                 at = ("tool_choice", "tools", place)
                 self.writer.report(self.request, at, "approximated", "callable whatever the choice is")
         made = {**choice, "tools": functions}
