@@ -168,3 +168,14 @@ def test_a_choice_of_an_odd_type_makes_no_tool_callable(target: str, kind: Any) 
         assert written["toolConfig"] == {"functionCallingConfig": {"mode": "NONE"}}
     else:
         assert written["tool_choice"] == ("none" if target == "openai-chat" else choice)
+
+
+@pytest.mark.parametrize("mode", [[], {}, 5])
+def test_a_mode_of_an_odd_type_is_lost_where_no_choice_has_it(mode: Any) -> None:
+    choice = {"allowed_tools": {"mode": mode, "tools": ["f"]}}
+    body = {"model": "m", "input": "x", "tools": [{"type": "function", "name": "f"}]}
+    body["generation_config"] = {"tool_choice": choice}
+    done = ul.convert(body, source="google-interactions", target="openai-chat:deepseek", repair="never")
+    assert "tool_choice" not in done.value
+    lost = [loss.path for loss in done.losses if loss.fate == "lost"]
+    assert lost == ["/generation_config/tool_choice/allowed_tools/mode"]

@@ -56,7 +56,8 @@ if TYPE_CHECKING:
     from .engine.registry import protocols, register
     from .foundation.exchange import Exchange
     from .losses import Fate, Level, Levels, Loss, Losses, LossGroup, Severity
-    from .passes.convert import Converted, convert, preview, read, to_sdk, write
+    from .passes.convert import Converted, convert, preview, to_sdk, write
+    from .passes.reading import read
     from .provenance.vault import MemoryVault, Vault
     from .streams.byte_pipeline import atranslate_sse, translate_sse
     from .streams.conversion import ConvertedStream, aconvert_stream, convert_stream, read_stream
@@ -174,7 +175,8 @@ if not TYPE_CHECKING:
             "foundation.exchange": "Exchange",
             "losses": "Fate Level Levels Loss Losses LossGroup Severity",
             "losses.trace": "Trace",
-            "passes.convert": "Converted convert preview read to_sdk write",
+            "passes.convert": "Converted convert preview to_sdk write",
+            "passes.reading": "read",
             "provenance.vault": "MemoryVault Vault",
             "streams.byte_pipeline": "atranslate_sse translate_sse",
             "streams.conversion": "ConvertedStream aconvert_stream convert_stream read_stream",

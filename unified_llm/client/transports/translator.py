@@ -32,7 +32,8 @@ from ...foundation.secret import Secret, SecretLike
 from ...foundation.urls import filled
 from ...foundation.usage_errors import InvalidArgument
 from ...losses import Levels, Losses
-from ...passes.convert import Converted, convert, read, write
+from ...passes.convert import Converted, convert, write
+from ...passes.reading import read
 from ...provenance.opaque import process_secret
 from ...provenance.vault import MemoryVault, Scoped, Vault
 from ..sending.api_errors import is_document

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 from ...client.state.response_memory import Turn, keeps
 from ...engine.registry import adapter
 from ...foundation.errors import InvalidRequestError
-from ...passes.convert import read
+from ...passes.reading import read
 from ..access.callers import Key
 from ..requests.body import Peek
 from ..state.files import FileStore

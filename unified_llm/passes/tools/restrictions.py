@@ -304,7 +304,10 @@ class _Restricting:
             self.writer.drop(tool, "not among the tools that may be called")
         allowed = choice.get("type") == "allowed_tools"
         mode = choice.get("mode") if allowed else "required"
-        fates = [fate for _, fate in self._fates(kept, mode)] if mode is not None else []
+        if mode is None:
+            fates = []
+        else:
+            fates = [fate for _, fate in self._fates(kept, mode)] if type(mode) is str else ["lost"]
         if "lost" in fates:
             mode = None
         elif fates and mode == "validated":
