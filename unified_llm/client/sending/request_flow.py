@@ -8,38 +8,33 @@ once output has begun: the first event of a stream is awaited here, what comes a
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import httpx2
 
-from ...engine.adapter import WireReader
-from ...engine.pairs.reading import Reader
-from ...engine.registry import provider_of, split
+from ...engine.registry import split
 from ...foundation.errors import (
     APIError,
     CapabilityLost,
     CapabilityRefused,
     InvalidBody,
     InvalidRequestError,
-    ProtocolError,
 )
 from ...foundation.exchange import complete
-from ...foundation.json_codec import dump, parse
+from ...foundation.json_codec import dump
 from ...foundation.urls import check_headers, check_query, check_text
 from ...foundation.usage_errors import InvalidArgument
 from ...losses import Losses
 from ...passes.convert import Converted, convert, write
-from ...streams.framings.jsonarray import StreamDecoder
-from ...streams.framings.sse import SSEDecoder, parse_data
 from ..state.store import check_state, takes
 from ..telemetry.operation import SILENT, Hooked, Operation, log_skipped
 from ..upstreams.upstream import Upstream
 from .advice import advice
-from .api_errors import failed, refused, shown_head, unreachable, unusable
+from .answers import Steps, begun, document, is_cut, is_stream, whole, without_secrets
+from .api_errors import refused, shown_head, unreachable
 from .effects import Answer, Ask, Effect, Hop, Opened, Outgoing, answer_kind, lowered
-from .response_check import is_answer, is_event
 from .retry import Retry, made_nothing
 
 __all__ = ["outgoing_of", "steps"]
@@ -47,8 +42,6 @@ __all__ = ["outgoing_of", "steps"]
 _REFUSED = frozenset((400, 422))
 _IDEMPOTENCY = "idempotency-key"  # https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
 _ID_PREFIX = "resp_"  # of canonical answers
-_NOTHING = 1_000_000  # bytes of a stream in which an event of its protocol has to come
-Steps = Generator[Effect, Any, Answer | Opened]
 
 
 def steps(ask: Ask, upstreams: Sequence[Upstream], retry: Retry) -> Steps:
@@ -286,7 +279,7 @@ def _once(ask: Ask, upstream: Upstream, sent: Converted, operation: Operation | 
         status = response.status_code
         head: dict[str, Any] = {"upstream": upstream, "sent": sent, "status": status, "headers": headers}
         head |= {"kind": answer_kind(ask.kind), "model": model, "method": outgoing.method, "url": where}
-        plain = not ask.stream or not _streams(headers)
+        plain = not ask.stream or not is_stream(headers)
         if status < 200 or status > 299 or plain:
             wrong = status < 200 or status > 299
             try:
@@ -297,15 +290,15 @@ def _once(ask: Ask, upstream: Upstream, sent: Converted, operation: Operation | 
                 raw = b""  # its status is enough
             if wrong:
                 raise refused(upstream, status, headers, raw, model)
-            if raw and _is_cut(response):
+            if raw and is_cut(response):
                 raise httpx2.DecodingError("the compressed body ends before its checksum")
             if not ask.stream:
-                return _whole(upstream, raw, head, deleting=ask.http.get("method") == "DELETE")
+                return whole(upstream, raw, head, deleting=ask.http.get("method") == "DELETE")
             from .stream_adaptation import as_stream
 
-            value = _without_secrets(_document(upstream, raw, headers, model, "response"), upstream)
+            value = without_secrets(document(upstream, raw, headers, model, "response"), upstream)
             return Opened(**head, first=as_stream(value, upstream, headers, model), response=response, rest=None)
-        return (yield from _begun(upstream, response, head))
+        return (yield from begun(upstream, response, head))
     except httpx2.HTTPError as error:
         failure = unreachable(upstream, error, model)
     except APIError as error:
@@ -313,112 +306,3 @@ def _once(ask: Ask, upstream: Upstream, sent: Converted, operation: Operation | 
     failure.method, failure.url = outgoing.method, shown_head(upstream, {}, outgoing.url)[1]
     failure.hint = advice(failure, upstream, model, ask.kind)
     raise failure
-
-
-def _is_cut(response: Any) -> bool:
-    """Whether the end of a compressed body is missing, which the HTTP library does not check."""
-    decoder = getattr(response, "_decoder", None)
-    if decoder is None:
-        return False
-    inner = (getattr(each, "decompressor", None) for each in getattr(decoder, "children", (decoder,)))
-    return any(getattr(getattr(each, "decompressor", each), "eof", True) is False for each in inner)
-
-
-def _streams(headers: Mapping[str, str]) -> bool:
-    """Whether an answer is a stream by its content type. One without a type, or with another, is inspected."""
-    kind = headers.get("content-type", "text/event-stream").partition(";")[0].strip().lower()
-    return kind not in ("application/json", "text/html")
-
-
-def _whole(upstream: Upstream, raw: bytes, head: dict[str, Any], *, deleting: bool) -> Answer:
-    headers, model = head["headers"], head["model"]
-    if headers.get("content-type", "").startswith("text/event-stream"):
-        # Some servers stream unless `stream` is false.
-        from .stream_adaptation import as_document
-
-        return Answer(**head, value=as_document(raw, upstream, headers, model), raw=raw, told=True)
-    # What is deleted has no document, and often no answer but its status.
-    kind = "" if deleting else head["kind"]
-    if deleting and not raw.strip():
-        return Answer(**head, value={}, raw=b"{}")
-    value = _document(upstream, raw, headers, model, kind)
-    clean = _without_secrets(value, upstream)
-    return Answer(**head, value=clean, raw=raw if clean is value else dump(clean))
-
-
-def _without_secrets(value: Any, upstream: Upstream) -> Any:
-    """An answer whose error, if it has one, shows no credential. The text of a model is left as it is."""
-    if not isinstance(value, dict) or not value.get("error"):
-        return value
-    error = upstream.secrets.hidden(value["error"])
-    return value if error == value["error"] else {**value, "error": error}
-
-
-def _document(upstream: Upstream, raw: bytes, headers: Mapping[str, str], model: str | None, kind: str) -> Any:
-    """The document of an answer with status 200. Raises the error that it is, or that it is not an answer."""
-    try:
-        value = parse(raw)
-    except InvalidBody:
-        # A server repeats its page; anything else was an answer that broke.
-        page = raw.lstrip()[:1] == b"<"
-        found = unusable(upstream, "the answer is not JSON", model, raw=raw, headers=headers, again=not page)
-    else:
-        if is_answer(split(upstream.protocol)[0], kind, value):
-            return value
-        error = value.get("error") if isinstance(value, dict) else None
-        if isinstance(error, dict) and error:
-            # An error that came as a success: some routers do so when they have begun to answer.
-            # Its class follows from its words, its status is the one in the body, if any.
-            found = refused(upstream, 200, headers, raw, model)
-        else:
-            found = unusable(upstream, f"not a {kind} of {upstream.protocol}", model, raw=raw, headers=headers)
-    raise found
-
-
-def _begun(upstream: Upstream, response: Any, head: dict[str, Any]) -> Steps:
-    """A stream, once its first event is here: until then nothing was handed out, and everything may be tried again."""
-    adapter, dialect = split(upstream.protocol)
-    rest = yield Effect("chunks", (response, adapter.streams.framing.binary))
-    decoder = StreamDecoder() if adapter.streams.framing.array else SSEDecoder()
-    provider = provider_of(upstream.protocol, dialect)
-    reader = adapter.streams.reader(Reader(adapter.protocol, dialect=dialect, facing="client", provider=provider))
-    chunks: list[bytes] = []
-    size = count = 0
-    failure: APIError | None = None
-    while failure is None:
-        chunk = yield Effect("next", (rest,))
-        if chunk is not None:
-            chunks.append(chunk)
-            size += len(chunk)
-        for raw in decoder.close() if chunk is None else decoder.feed(chunk):
-            count += 1
-            # Looked at for an error alone, and errors show no key.
-            event = {"event": raw["event"], "data": parse_data(upstream.hide(raw["data"]))}
-            failure = _error_of(upstream, reader, event, head["model"])
-            if failure is not None:
-                break
-            if is_event(adapter, event):
-                return Opened(**head, first=chunks, response=response, rest=rest)
-        if failure is None and (chunk is None or size > _NOTHING):
-            why = (
-                f"the stream ended without an event of {upstream.protocol}"
-                if count
-                else "the stream ended without an event"
-            )
-            came = b"".join(chunks)
-            failure = unusable(upstream, why, head["model"], raw=came, headers=head["headers"], again=not count)
-    yield Effect("close", (response,))
-    raise failure
-
-
-def _error_of(upstream: Upstream, reader: WireReader, event: dict[str, Any], model: str | None) -> APIError | None:
-    """The error in an event; None where there is none."""
-    try:
-        events = reader.feed(event)
-    except (ProtocolError, InvalidBody):
-        return None  # raised when it is read as part of the stream, if it is one of its protocol
-    for each in events:
-        if each.get("type") == "error" and isinstance(each.get("error"), dict):
-            error = {key: value for key, value in each["error"].items() if key != "extra"}
-            return failed(upstream, error, event["data"], model)
-    return None

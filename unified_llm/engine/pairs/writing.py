@@ -17,24 +17,23 @@ from .mapping import NATIVE, Fated, IllTyped, Mapping, Owned, WritePair, alike, 
 from .markers import is_marker
 from .origins import is_own
 from .outline import Outline
+from .record import Record
 
 __all__ = ["NOTE", "REPEATED", "Writer"]
 
 Node = dict[str, Any]
 
 
-class Writer:
+class Writer(Record):
     """One writing, canonical to wire: every key that no pair pops becomes an entry in `raw`, to be located later."""
 
     __slots__ = (
-        "alike",
         "carries",
         "context",
         "dialect",
         "doc",
         "exchange",
         "facing",
-        "filled",
         "forms",
         "here",
         "http",
@@ -43,9 +42,7 @@ class Writer:
         "origin",
         "plain",
         "protocol",
-        "raw",
         "refuses",
-        "relaxed",
         "same",
         "secret",
         "seeded",
@@ -70,6 +67,7 @@ class Writer:
         carries: frozenset[str] = frozenset(),
         secret: Secret | None = None,
     ) -> None:
+        super().__init__()
         # Who is written to, and which of that must match for an opaque piece to be sent (`Adapter.origin`).
         self.here: dict[str, Any] = {"protocol": protocol, "provider": provider, "scope": scope, "model": model}
         self.origin: tuple[str, ...] = origin
@@ -95,14 +93,6 @@ class Writer:
         self.seeded: str | None = None
         self.opening: Any = None
         self.http: dict[str, Any] = {}
-        self.raw: list[tuple[Node, tuple[Any, ...], str, str, str | None]] = []
-        # Entries of which a long conversation has very many, kept together: the nodes of one loss
-        # (by leaf, fate and detail), and the places below a list of the result where one leaf was added (with detail
-        # and capability).
-        self.alike: dict[tuple[tuple[Any, ...], str, str], list[Node]] = {}
-        self.filled: list[tuple[Any, list[tuple[Any, ...]], tuple[Any, ...], str, str]] = []
-        # What became of the schemas of tools: the tool, the schema's key, and the leaves below it with their fates.
-        self.relaxed: list[tuple[Node, str, tuple[tuple[tuple[Any, ...], str, str], ...]]] = []
         self.context: dict[str, Any] = {}
         # The markers that its own reader leaves, once one is needed.
         self.forms: MappingABC[str, Collection[Any]] | None = None
@@ -275,10 +265,6 @@ class Writer:
         self.context.setdefault("added", set()).add(id(wire))
         self.raw.append((wire, (key,), "added", detail, None))
 
-    def drop(self, node: Node, detail: str = "", fate: str = "lost") -> None:
-        """Record that nothing of `node` was written."""
-        self.raw.append((node, (), fate, detail, None))
-
     def travels(self, item: Node, rest: Node | None = None) -> None:
         """Report what other protocols keep with an item in an envelope, and with its parts, as kept with it.
 
@@ -298,23 +284,6 @@ class Writer:
         extra = node.get("extra")
         if extra and "rest" in extra.get(self.protocol, ()):
             self.raw.append((node, ("extra", self.protocol, "rest"), "lost", detail, None))
-
-    @property
-    def noted(self) -> bool:
-        """Whether anything was recorded that is to be reported."""
-        return bool(self.raw or self.alike or self.filled or self.relaxed)
-
-    def unfold(self) -> None:
-        """Put what is kept together into `raw`, an entry a place: for reports made while the writing goes on."""
-        for (keys, fate, detail), nodes in self.alike.items():
-            self.raw += [(node, keys, fate, detail, None) for node in nodes]
-        for where, places, keys, detail, capability in self.filled:
-            self.raw += [(where, (*place, *keys), "added", detail, capability) for place in places]
-        for tool, key, changes in self.relaxed:
-            self.raw += [(tool, (key, *keys), fate, detail, "tools.function") for keys, fate, detail in changes]
-        self.alike.clear()
-        self.filled.clear()
-        self.relaxed.clear()
 
     def _finish(self, node: Node, rest: Node, wire: Any, tag: str = "type") -> Any:
         """Give a written node its own extras back and report whatever the pair left."""
