@@ -151,8 +151,8 @@ def write_usual(items: list[Node], arguments: list[Node | None], start: int, out
     found: Any = None
     number = start - 1
     try:
-        for item in items[start:] if start else items:
-            number += 1
+        for number in range(start, len(items)):
+            item = items[number]
             kind, size = item["type"], len(item)
             if kind == "function_call_output":
                 call_id, output = item["call_id"], item["output"]

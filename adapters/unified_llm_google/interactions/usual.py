@@ -67,8 +67,8 @@ def read_usual(wires: list[Any], start: int, items: list[Node], r: Reader) -> in
     number = start - 1
     unsigned = False
     try:
-        for wire in wires[start:] if start else wires:
-            number += 1
+        for number in range(start, len(wires)):
+            wire = wires[number]
             kind, size = wire["type"], len(wire)
             if kind == "function_call":
                 call_id, name, arguments = wire["id"], wire["name"], wire["arguments"]
@@ -177,8 +177,8 @@ def write_usual(
     told: list[tuple[Any, ...]] = []
     number = start - 1
     try:
-        for item in items[start:] if start else items:
-            number += 1
+        for number in range(start, len(items)):
+            item = items[number]
             kind, size = item["type"], len(item)
             if "turn" in item:
                 size -= 1

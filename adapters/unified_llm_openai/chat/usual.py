@@ -168,8 +168,8 @@ def write_usual(items: list[Node], start: int, out: list[Node], w: Writer) -> in
     repeating: list[Node] = []  # results that repeat the name of their call
     number = start - 1
     try:
-        for item in items[start:] if start else items:
-            number += 1
+        for number in range(start, len(items)):
+            item = items[number]
             kind, size, its = item["type"], len(item), None
             if "turn" in item:
                 its, size = item["turn"], size - 1
