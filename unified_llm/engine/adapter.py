@@ -228,8 +228,9 @@ class Adapter:
     chosen: frozenset[str] | None = None
     # Whether the summary of a compaction may be read: elsewhere it is sent as a message (`summaries.py`).
     summaries: bool = False
-    # The words that a marker of form may hold where the writer puts it on the wire, or the numbers it counts to
-    # (`range`): anything else that a document made by hand has there is ignored.
+    # The words that a marker of form may hold where the writer puts it on the wire, those of which it is a list
+    # (`frozenset`), or the numbers it counts to (`range`): anything else that a document made by hand has there is
+    # ignored.
     forms: MappingABC[str, Collection[Any]] = field(default_factory=dict)
     # Canonical fields and types this protocol has no form for, with the reason.
     refuses: MappingABC[str, str] = field(default_factory=dict)

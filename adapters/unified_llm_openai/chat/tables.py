@@ -252,9 +252,9 @@ REFUSES = {
 }
 
 FORMS = {
-    "also": REASONING_FIELDS,
+    "also": frozenset(REASONING_FIELDS),
     "cached": CACHED_SPELLINGS,
-    "delta": ("role", "content"),
+    "delta": frozenset(("role", "content")),
     "field": (*REASONING_FIELDS, "reasoning_details", "thinking", "tags"),
 }
 """The words of markers of form (`Adapter.forms`)."""
