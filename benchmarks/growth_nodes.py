@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 Node = dict[str, Any]
@@ -67,7 +68,15 @@ QUESTION = message("user", "question")
 PNG = "data:image/png;base64,iVBORw0KGgo="
 
 
+_SERIALS = count()
+
+
 def asks(*items: Any, **more: Any) -> Node:
+    """A request. A schema that is alone in it is another one each time: small ones are remembered, large ones are not."""
+    tools = more.get("tools") or ()
+    if len(tools) == 1 and "parameters" in tools[0]:
+        schema = {**tools[0]["parameters"], "description": f"Number {next(_SERIALS)}."}
+        more = {**more, "tools": [{**tools[0], "parameters": schema}]}
     return {"model": "m", "max_output_tokens": 9, "input": [*items], **more}
 
 
