@@ -72,7 +72,7 @@ _SERIALS = count()
 
 
 def asks(*items: Any, **more: Any) -> Node:
-    """A request. A schema that is alone in it is another one each time: small ones are remembered, large ones are not."""
+    """A request. A schema alone in it is another one each time: small ones are remembered, large ones are not."""
     tools = more.get("tools") or ()
     if len(tools) == 1 and "parameters" in tools[0]:
         schema = {**tools[0]["parameters"], "description": f"Number {next(_SERIALS)}."}
