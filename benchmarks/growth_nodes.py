@@ -72,11 +72,11 @@ _SERIALS = count()
 
 
 def asks(*items: Any, **more: Any) -> Node:
-    """A request. A schema alone in it is another one each time: small ones are remembered, large ones are not."""
-    tools = more.get("tools") or ()
-    if len(tools) == 1 and "parameters" in tools[0]:
-        schema = {**tools[0]["parameters"], "description": f"Number {next(_SERIALS)}."}
-        more = {**more, "tools": [{**tools[0], "parameters": schema}]}
+    """A request. Its first schema is another one each time: what became of a few tools is remembered, of many not."""
+    first, *others = more.get("tools") or ({},)
+    if "parameters" in first:
+        schema = {**first["parameters"], "description": f"Number {next(_SERIALS)}."}
+        more = {**more, "tools": [{**first, "parameters": schema}, *others]}
     return {"model": "m", "max_output_tokens": 9, "input": [*items], **more}
 
 

@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 import unified_llm as ul
+from nesting import nested
 
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
 CONTENTS, STEPS = "google-generate-content", "google-interactions"
@@ -21,13 +22,6 @@ Node = dict[str, Any]
 @pytest.fixture(autouse=True)
 def _errors_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("unified_llm.engine.malformed.net", False)
-
-
-def nested(depth: int) -> Any:
-    value: Any = {}
-    for _ in range(depth):
-        value = {"a": value}
-    return value
 
 
 def framed(*datas: Any) -> list[Node]:
