@@ -19,7 +19,9 @@ from unified_llm.engine.pairs.mapping import Fated, take, take_all
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.citation_spans import is_placeless
+from unified_llm.foundation.json_codec import dump_text
 
+from ..span import Span, size
 from . import transcription
 from .chunks import Places, read_metadata, read_reviews, write_metadata, write_reviews
 from .searches import read_pages, read_searches, write_search
@@ -89,6 +91,7 @@ def _read_supports(meta: Node, doc: Node, texts: dict[int, Node], node: Node, r:
         r.form(node, "chunks", len(read))
     used: set[int] = set()
     joined = _Joined(texts)
+    spans = {place: Span(part["text"]) for place, part in texts.items()}
     for number, support in enumerate(take_all(meta, "groundingSupports") if given else ()):
         segment = take(support, "segment")
         marks: Node = {"support": number}
@@ -101,7 +104,7 @@ def _read_supports(meta: Node, doc: Node, texts: dict[int, Node], node: Node, r:
             if at:
                 marks["part"] = "joined"
         part = texts[at]
-        span = _read_span(segment, part["text"], marks, base)
+        span = _read_span(segment, spans[at], marks, base)
         indices = support.get("groundingChunkIndices")
         if indices is not None:
             del support["groundingChunkIndices"]
@@ -136,7 +139,7 @@ class _Joined:
 
     def __init__(self, texts: dict[int, Node]) -> None:
         self._places = sorted(texts)
-        sizes = (len(texts[place]["text"].encode("utf-8", "surrogatepass")) for place in self._places)
+        sizes = (size(texts[place]["text"]) for place in self._places)
         self._starts = [0, *accumulate(sizes)][: len(self._places)]
 
     def at(self, start: Any) -> tuple[int, int]:
@@ -190,15 +193,14 @@ def _read_chunk(chunk: Node, place: int) -> tuple[Node, Places, str]:
     return {"type": "url_citation"}, {}, ""
 
 
-def _read_span(segment: Node, text: str, marks: Node, base: int = 0) -> Node:
+def _read_span(segment: Node, text: Span, marks: Node, base: int = 0) -> Node:
     """Start and end of a segment, in characters; offsets that hit no character stay.
 
     So does its text, which is that of the answer at this place and not, as in other citations, that of the source.
     """
     span: Node = {}
-    raw = text.encode("utf-8", "surrogatepass")
     start, end = segment.get("startIndex", 0), segment.get("endIndex", 0)
-    first, last = _characters(raw, start, base), _characters(raw, end, base)
+    first, last = (text.char(each - base) if type(each) is int else None for each in (start, end))
     if first is not None and last is not None:
         span = {"start_index": first, "end_index": last}
         for key, value in (("startIndex", start), ("endIndex", end)):
@@ -213,22 +215,14 @@ def _read_span(segment: Node, text: str, marks: Node, base: int = 0) -> Node:
     return span
 
 
-def _characters(raw: bytes, offset: Any, base: int) -> int | None:
-    if type(offset) is not int or not 0 <= offset - base <= len(raw):
-        return None
-    try:
-        return len(raw[: offset - base].decode())
-    except UnicodeDecodeError:
-        return None
-
-
 def _read_citations(own: Node, doc: Node, part: Node, r: Reader) -> None:
     key = next((key for key in _CITATIONS if _objects(doc.get(key))), None)
     if key is None:
         return
+    text = Span(part["text"])
     for place, source in enumerate(take_all(take(own, "citationMetadata"), key)):
         marks: Node = {"citation": key}
-        note: Node = {"type": "url_citation", **_read_span(source, part["text"], marks)}
+        note: Node = {"type": "url_citation", **_read_span(source, text, marks)}
         for name, hub in (("uri", "url"), ("title", "title")):
             if type(source.get(name)) is str:
                 note[hub] = source.pop(name)
@@ -246,12 +240,12 @@ def _read_citations(own: Node, doc: Node, part: Node, r: Reader) -> None:
 def write_sources(found: list[tuple[int, Node]], searches: list[Node], candidate: Node, node: Node, w: Writer) -> None:
     """Put grounding, citations and searches on a candidate; `found` are its text parts with their places."""
     meta: Node = {}
-    gathered = _Gathered([], {}, {})
+    gathered = _Gathered([], {}, {}, {})
     cited: dict[str, list[Node]] = {}
     before = 0
     for place, part in found:
-        text = part.get("text") or ""
-        base, before = before, before + len(text.encode("utf-8", "surrogatepass"))
+        text = Span(part.get("text") or "")
+        base, before = before, before + size(text.text)
         for note in part.get("annotations") or ():
             key = w.form(note, "citation")
             if key:
@@ -284,17 +278,18 @@ def write_sources(found: list[tuple[int, Node]], searches: list[Node], candidate
 
 
 class _Gathered(NamedTuple):
-    """The metadata of a candidate in the making: chunks, supports in order, and supports by unmarked span."""
+    """The metadata of a candidate in the making: chunks, the place of each, supports in order, and by unmarked span."""
 
     chunks: list[Node | None]
+    places: dict[str, int]
     supports: dict[tuple[int, int], Node]
     spans: dict[tuple[Any, ...], tuple[int, int]]
 
 
-def _write_note(c: Node, w: Writer, kind: str, place: int, base: int, text: str, gathered: _Gathered) -> Node:
+def _write_note(c: Node, w: Writer, kind: str, place: int, base: int, text: Span, gathered: _Gathered) -> Node:
     if is_placeless({"type": "url_citation", **c}) and w.form(c, "chunk") is None and kind == "web":
-        c["start_index"], c["end_index"] = 0, len(text)
-    index = _write_chunk(c, w.form(c, "kind") or kind, gathered.chunks, w)
+        c["start_index"], c["end_index"] = 0, len(text.text)
+    index = _write_chunk(c, w.form(c, "kind") or kind, gathered, w)
     own = w.form(c, "support")
     start, end = c.get("start_index"), c.get("end_index")
     if own is not None:
@@ -321,9 +316,9 @@ def _write_note(c: Node, w: Writer, kind: str, place: int, base: int, text: str,
     return {}
 
 
-def _write_chunk(c: Node, kind: str, chunks: list[Node | None], w: Writer) -> int | None:
-    """The place of the chunk an annotation points to, in `chunks`, where it is put if it is not there yet."""
-    place = w.form(c, "chunk")
+def _write_chunk(c: Node, kind: str, gathered: _Gathered, w: Writer) -> int | None:
+    """The place of the chunk an annotation points to, among the chunks, where it is put if it is not there yet."""
+    chunks, place = gathered.chunks, w.form(c, "chunk")
     own = {name: c.pop(hub) for name, hub, types in _CHUNKS[kind][1] if type(c.get(hub)) is types}
     more = write_reviews(c) if kind == "maps" else write_metadata(c) if kind == "retrievedContext" else None
     if more is not None:
@@ -331,31 +326,36 @@ def _write_chunk(c: Node, kind: str, chunks: list[Node | None], w: Writer) -> in
     if not own and place is None:
         return None
     chunk: Node = {kind: own} if own else {}
+    printed = dump_text(chunk)
     if place is not None:
         chunks += [None] * (place + 1 - len(chunks))
         if chunks[place] is None or chunks[place] == chunk:
             chunks[place] = chunk
+            gathered.places[printed] = min(place, gathered.places.get(printed, place))
             return int(place)
-    elif chunk in chunks:
-        return chunks.index(chunk)
+    elif (known := gathered.places.get(printed)) is not None:
+        return known
     chunks.append(chunk)
+    gathered.places.setdefault(printed, len(chunks) - 1)
     return len(chunks) - 1
 
 
-def _write_span(c: Node, text: str, w: Writer, base: int = 0) -> Node:
+def _write_span(c: Node, text: Span, w: Writer, base: int = 0) -> Node:
     segment: Node = {}
     if w.form(c, "span") != "bytes" and type(c.get("start_index")) is int and type(c.get("end_index")) is int:
         for name, hub in (("startIndex", "start_index"), ("endIndex", "end_index")):
             index = c.pop(hub)
-            if not 0 <= index <= len(text):
+            offset = text.byte(index)
+            if offset is None:
                 c[hub] = Fated("approximated", "past the end of the text")
-            offset = base + len(text[: max(index, 0)].encode("utf-8", "surrogatepass"))
+                offset = 0 if index < 0 else size(text.text)
+            offset += base
             if (offset and not (w.form(c, name) == "absent" and not offset)) or w.form(c, name) == "explicit":
                 segment[name] = offset
     return segment
 
 
-def _write_citation(c: Node, w: Writer, text: str) -> Node:
+def _write_citation(c: Node, w: Writer, text: Span) -> Node:
     source = _write_span(c, text, w)
     for name, hub in (("uri", "url"), ("title", "title")):
         if hub in c:

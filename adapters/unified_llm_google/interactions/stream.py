@@ -19,7 +19,8 @@ from unified_llm.engine.pairs.reading import Reader
 from unified_llm.streams.event_fast_path import ReadMore
 from unified_llm.streams.folds import FRAME
 
-from .content import Span, citations, summaries
+from ..span import Span
+from .content import citations, summaries
 from .errors import read_error_body
 from .response import note_pending, read_response
 from .steps import steps

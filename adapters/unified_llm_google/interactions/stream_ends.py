@@ -12,7 +12,8 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.json_codec import dump_text
 from unified_llm.streams.block_writer import LateCitations
 
-from .content import Span, citations, model_parts
+from ..span import Span
+from .content import citations, model_parts
 from .steps import write_step
 from .stream_frames import Sent, wire_delta, wire_event
 from .tables import CONTENTS

@@ -20,7 +20,8 @@ from unified_llm.streams.folds import FRAME, TERMINAL
 from unified_llm.types._tables import EVENT_TYPES
 
 from ..inturn import InTurn
-from .content import Span, citations, model_parts, summaries
+from ..span import Span
+from .content import citations, model_parts, summaries
 from .errors import write_error_body
 from .steps import write_step
 from .stream_ends import Ends
