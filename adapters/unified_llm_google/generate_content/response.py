@@ -251,8 +251,10 @@ def write_head(c: Node, wire: Node, w: Writer) -> None:
 
 def write_candidate(c: Node, node: Node, output: list[Node], place: int, w: Writer) -> Node:
     """One candidate: `c` is the copy being consumed of `node`, the response or a choice."""
-    searches = [item for item in output if is_search(item, w)]
-    rest = [item for item in output if item not in searches]
+    searches: list[Node] = []
+    rest: list[Node] = []
+    for item in output:
+        (searches if is_search(item, w) else rest).append(item)
     written, texts = write_output(rest, w)
     wire: Node = {}
     form = w.form(c, "content")

@@ -91,7 +91,8 @@ def message_fields(c: Node, w: Writer) -> Node:
     elif w.form(c, "content") == "parts":
         out["parts"] = w.nodes(assistant_parts, content or [])
     else:
-        start = w.context.get("offset", 0)
+        start, said = w.context.get("offset", 0), 0
+        texts: dict[str, list[str]] = {}  # in pieces, where there are several
         for part in content or ():
             if part.get("type") == "output_audio":
                 if w.context.get("heard"):
@@ -100,18 +101,24 @@ def message_fields(c: Node, w: Writer) -> Node:
                 if "heard" in w.context:
                     w.context["heard"] = True
             if part.get("type") == "output_image" and has_pictures(w):
-                out["images"] = [*out.get("images", ()), *w.nodes(pictures, [part])]
+                out.setdefault("images", []).extend(w.nodes(pictures, [part]))
                 continue
-            w.context["offset"] = start + len(out.get("text") or "")
+            w.context["offset"] = start + said
             for piece in w.nodes(answer_parts, (part,)):
                 if "text" in piece and "refusal" in out:
                     w.report(part, (), "approximated", "stands beside the refusal", "item.turn")
                 for key, value in piece.items():
                     if value is None:
                         continue
-                    if key in out and key != "audio":
-                        value = out[key] + value
-                    out[key] = value
+                    if key == "text":
+                        said += len(value)
+                    if key not in out or key == "audio":
+                        out[key] = [*value] if type(value) is list else value
+                    elif type(out[key]) is list:
+                        out[key] += value
+                    else:
+                        texts.setdefault(key, [out[key]]).append(value)
+        out.update({key: "".join(pieces) for key, pieces in texts.items()})
         w.context["offset"] = start
     if "name" in c:
         out["name"] = c.pop("name")
