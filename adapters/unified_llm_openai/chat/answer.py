@@ -162,7 +162,8 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
     """The message of a choice, and its log probabilities (empty where there are none)."""
     wire: Node = {"role": "assistant"}
     logprobs: Node = {}
-    text: str | None = None
+    texts: list[str] | None = None
+    size = 0  # of all texts
     parts: list[Any] | None = None
     tool_calls: list[Node] = []
     thinking = [item for item in output if item.get("type") == "reasoning"]
@@ -178,7 +179,7 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
     for item in output:
         kind = item.get("type")
         if kind == "message" and item.get("role") in (None, "assistant"):
-            w.context["offset"] = 0 if text is None else len(text) + (2 if text else 0)
+            w.context["offset"] = size + 2 if size else 0
             fields = w.piece(message_fields, item)
             messages += 1
             if messages > 1:
@@ -186,15 +187,20 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
             elif tool_calls:
                 report_moved(item, w)
             if "text" in fields:
-                text = fields["text"] if not text else f"{text}\n\n{fields['text']}"
+                texts = texts if texts is not None and size else []
+                texts.append(f"\n\n{fields['text']}" if texts else fields["text"])
+                size += len(texts[-1])
             if "parts" in fields:
-                parts = [*(parts or ()), *fields["parts"]]
+                parts = parts or []
+                parts += fields["parts"]
             for key in ("refusal", "annotations", "audio", "images", "name"):
-                if key in fields:
-                    wire[key] = fields[key] if key not in wire or key == "audio" else wire[key] + fields[key]
+                if key in fields and (key not in wire or key == "audio"):
+                    wire[key] = fields[key]
+                elif key in fields:
+                    wire[key] += fields[key]
             for key in ("content", "refusal"):
                 if fields.get(f"{key} logprobs") is not None:
-                    logprobs[key] = [*logprobs.get(key, ()), *fields[f"{key} logprobs"]]
+                    logprobs.setdefault(key, []).extend(fields[f"{key} logprobs"])
             if w.context.pop("signed", None):
                 wire.setdefault("reasoning_details", []).append(seal_message(item, w))
         elif is_answered(item, settled, w):
@@ -209,6 +215,7 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
             w.native(item, answer_items.name, answer_items.cannots.get(kind, "") if type(kind) is str else "")
     w.context.pop("offset", None)
     w.context.pop("heard", None)
+    text = None if texts is None else "".join(texts)
     _set_content(wire, text, parts, output[0] if output else None, w)
     if w.crosses:
         _complete(wire, logprobs, w)
