@@ -5,14 +5,7 @@ https://ai.google.dev/api/generate-content#Segment and https://ai.google.dev/api
 
 from __future__ import annotations
 
-from itertools import accumulate
-
-__all__ = ["Span", "offsets", "size"]
-
-
-def offsets(text: str) -> list[int]:
-    """The byte offset of every character of a text, and of its end."""
-    return list(accumulate((len(char.encode("utf-8", "surrogatepass")) for char in text), initial=0))
+__all__ = ["Span", "size"]
 
 
 def size(text: str) -> int:
@@ -25,36 +18,71 @@ _FEW = 4
 
 
 class Span:
-    """The text that annotations point into. Bytes and characters are the same thing where the text is plain ASCII."""
+    """A text that citations point into; of one in pieces, the list may grow.
 
-    __slots__ = ("_asked", "_bytes", "_chars", "text")
+    Bytes and characters are the same thing where the text is plain ASCII. Otherwise both are counted, each piece once.
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._bytes: list[int] | None = None
-        self._chars: dict[int, int] = {}
-        self._asked = 0  # of a text that is read for one annotation, as in a stream, no table is made
+    >>> pieces = ["ab"]
+    >>> text = Span(pieces)
+    >>> text.byte(2), text.byte(3)
+    (2, None)
+    >>> pieces.append("é!")
+    >>> [text.byte(index) for index in range(6)], text.char(4), text.char(3), text.length
+    ([0, 1, 2, 4, 5, None], 3, None, 4)
+    """
 
-    def _known(self) -> list[int]:
-        if self._bytes is None:
-            self._bytes = offsets(self.text)
-            self._chars = {offset: index for index, offset in enumerate(self._bytes)}
-        return self._bytes
+    __slots__ = ("_asked", "_bytes", "_chars", "_counted", "_is_ascii", "_length", "_seen", "pieces")
+
+    def __init__(self, text: str | list[str]) -> None:
+        self.pieces: list[str] = [text] if type(text) is str else text  # type: ignore[assignment]
+        self._seen = self._length = 0  # pieces, and characters of them
+        self._is_ascii = True
+        self._bytes: list[int] = [0]
+        self._chars: dict[int, int] = {0: 0}
+        self._counted = 0  # pieces that are in the tables
+        self._asked = 0  # of a text that is read for one citation, as in a stream, no table is made
+
+    @property
+    def length(self) -> int:
+        """The characters of the text."""
+        self._look()
+        return self._length
+
+    @property
+    def size(self) -> int:
+        """The bytes of the text."""
+        return sum(map(size, self.pieces))
 
     def char(self, offset: int) -> int | None:
         """The character at a byte offset; None where no character begins or the text is over."""
-        if self.text.isascii():
-            return offset if 0 <= offset <= len(self.text) else None
-        self._known()
+        self._look()
+        if self._is_ascii:
+            return offset if 0 <= offset <= self._length else None
+        self._count()
         return self._chars.get(offset)
 
     def byte(self, index: int) -> int | None:
         """The byte offset of a character; None outside the text."""
-        if not 0 <= index <= len(self.text):
+        self._look()
+        if not 0 <= index <= self._length:
             return None
-        if self.text.isascii():
+        if self._is_ascii:
             return index
-        if self._bytes is None and self._asked < _FEW:
+        if not self._counted and self._asked < _FEW:
             self._asked += 1
-            return len(self.text[:index].encode("utf-8", "surrogatepass"))
-        return self._known()[index]
+            return size("".join(self.pieces)[:index])
+        self._count()
+        return self._bytes[index]
+
+    def _look(self) -> None:
+        for piece in self.pieces[self._seen :]:
+            self._length += len(piece)
+            self._is_ascii = self._is_ascii and piece.isascii()
+        self._seen = len(self.pieces)
+
+    def _count(self) -> None:
+        for piece in self.pieces[self._counted :]:
+            for char in piece:
+                self._bytes.append(self._bytes[-1] + size(char))
+                self._chars[self._bytes[-1]] = len(self._bytes) - 1
+        self._counted = len(self.pieces)

@@ -245,7 +245,7 @@ def write_sources(found: list[tuple[int, Node]], searches: list[Node], candidate
     before = 0
     for place, part in found:
         text = Span(part.get("text") or "")
-        base, before = before, before + size(text.text)
+        base, before = before, before + text.size
         for note in part.get("annotations") or ():
             key = w.form(note, "citation")
             if key:
@@ -288,7 +288,7 @@ class _Gathered(NamedTuple):
 
 def _write_note(c: Node, w: Writer, kind: str, place: int, base: int, text: Span, gathered: _Gathered) -> Node:
     if is_placeless({"type": "url_citation", **c}) and w.form(c, "chunk") is None and kind == "web":
-        c["start_index"], c["end_index"] = 0, len(text.text)
+        c["start_index"], c["end_index"] = 0, text.length
     index = _write_chunk(c, w.form(c, "kind") or kind, gathered, w)
     own = w.form(c, "support")
     start, end = c.get("start_index"), c.get("end_index")
@@ -348,7 +348,7 @@ def _write_span(c: Node, text: Span, w: Writer, base: int = 0) -> Node:
             offset = text.byte(index)
             if offset is None:
                 c[hub] = Fated("approximated", "past the end of the text")
-                offset = 0 if index < 0 else size(text.text)
+                offset = 0 if index < 0 else text.size
             offset += base
             if (offset and not (w.form(c, name) == "absent" and not offset)) or w.form(c, name) == "explicit":
                 segment[name] = offset

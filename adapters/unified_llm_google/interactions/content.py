@@ -70,7 +70,7 @@ def _declare_annotation(kind: str, keys: tuple[str, ...]) -> None:
     def write(c: Node, w: Writer) -> Node:
         back = [(key, wire_key) for wire_key, key in names]
         if w.source not in (None, w.protocol) and is_placeless({**c, "type": kind}):
-            c["start_index"], c["end_index"] = 0, len(w.context["span"].text)
+            c["start_index"], c["end_index"] = 0, w.context["span"].length
         return _moved(c, {"type": kind}, back, lambda index: w.context["span"].byte(index))
 
 

@@ -19,7 +19,6 @@ from unified_llm.engine.pairs.reading import Reader
 from unified_llm.streams.event_fast_path import ReadMore
 from unified_llm.streams.folds import FRAME
 
-from ..span import Span
 from .content import citations, summaries
 from .errors import read_error_body
 from .response import note_pending, read_response
@@ -317,7 +316,7 @@ class StreamReader:
 
     def _annotations(self, step: Step, delta: Owned | Node, rest: Node, data: Node, event: Event) -> list[Event]:
         out = [self._synthetic(each) for each in step.open_part()] if step.text is None else []
-        self.r.context["span"] = Span("".join(step.text or ()))
+        self.r.context["span"] = step.span
         found = self.r.nodes(citations, delta["annotations"])
         if not found:
             raise IllTyped("annotations")

@@ -10,6 +10,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import lookup
 from unified_llm.engine.pairs.writing import Writer
 
+from ..span import Span
 from .response import write_response
 from .stream import LEGACY
 from .usage import write_usage
@@ -36,13 +37,14 @@ _OLD = {new: old for old, new in LEGACY.items()}
 class Sent:
     """One item being written: its place on the wire, and what of it was sent."""
 
-    __slots__ = ("args", "index", "item", "media", "open", "started", "texts", "thoughts")
+    __slots__ = ("args", "index", "item", "media", "open", "spans", "started", "texts", "thoughts")
 
     def __init__(self, item: Node) -> None:
         self.item = item
         self.index = 0
         self.started = False
         self.texts: dict[int, list[str]] = {}
+        self.spans: dict[int, Span] = {}
         self.media: set[int] = set()
         self.open: int | None = None  # the text part that the next text would go on
         self.thoughts = False
@@ -51,6 +53,12 @@ class Sent:
     def text(self, part: int) -> str:
         """What of a text part was sent."""
         return "".join(self.texts.get(part, ()))
+
+    def span(self, part: int) -> Span:
+        """The same for citations of it, also when more of it is sent."""
+        if part not in self.spans and part in self.texts:
+            self.spans[part] = Span(self.texts[part])
+        return self.spans.get(part) or Span("")
 
 
 def wire_event(kind: str, data: Node) -> Event:

@@ -12,6 +12,7 @@ from unified_llm.engine.pairs.mapping import remainder
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.provenance.opaque import is_envelope
 
+from ..span import Span
 from .content import model_parts, user_parts
 from .steps import read_step
 from .tables import CONTENTS
@@ -33,6 +34,7 @@ class Step:
     """The state of one open step. `text` is the text of the part that is open, None when none is."""
 
     __slots__ = (
+        "annotations",
         "args",
         "held",
         "index",
@@ -42,6 +44,7 @@ class Step:
         "part",
         "parts",
         "sources",
+        "span",
         "speaks",
         "text",
         "text_type",
@@ -57,6 +60,8 @@ class Step:
         self.parts: list[Node] = []
         self.part: Node = {}
         self.text: list[str] | None = None
+        self.span = Span([])  # of the text
+        self.annotations: list[Node] = []  # of the text, beside those that the part had when it was added
         self.args: list[str] = []
         self.held: list[tuple[Event, Node]] = []
         self.speaks = self.kind in ("model_output", "user_input")
@@ -77,7 +82,8 @@ class Step:
         return {"type": type_, "output_index": self.index, "content_index": len(self.parts), **more}
 
     def open_part(self, part: Node | None = None) -> list[Event]:
-        self.text = []
+        self.text, self.annotations = [], []
+        self.span = Span(self.text)
         self.part = part or {"type": self.text_type, "text": ""}
         return [self._at("response.content_part.added", part=self.part)]
 
@@ -87,16 +93,18 @@ class Step:
         return self._at("response.output_text.delta", delta=text)
 
     def annotation(self, annotation: Node) -> Event:
-        known = self.part.get("annotations") or []
-        self.part = {**self.part, "annotations": [*known, annotation]}
+        number = len(self.part.get("annotations") or ()) + len(self.annotations)
+        self.annotations.append(annotation)
         kind = "response.output_text.annotation.added"
-        return self._at(kind, annotation_index=len(known), annotation=annotation)
+        return self._at(kind, annotation_index=number, annotation=annotation)
 
     def close_part(self) -> list[Event]:
         if self.text is None:
             return []
         text = "".join(self.text)
         part = {**self.part, "text": text}
+        if self.annotations:
+            part["annotations"] = [*(part.get("annotations") or ()), *self.annotations]
         out = [
             self._at("response.output_text.done", text=text),
             self._at("response.content_part.done", part=part),

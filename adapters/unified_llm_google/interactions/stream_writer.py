@@ -344,7 +344,7 @@ class StreamWriter(Ends):
     def _annotations(self, place: int, found: list[Node], frame: Node, event: Event | None = None) -> Node:
         step = self.steps.get(place)
         part = (event or {}).get("content_index", max(step.texts, default=0) if step else 0)
-        self.w.context["span"] = Span(step.text(part) if step else "")
+        self.w.context["span"] = step.span(part) if step else Span("")
         return {"type": frame.get("delta", "text_annotation_delta"), "annotations": self.w.nodes(citations, found)}
 
     def _note(self, event: Event) -> None:
