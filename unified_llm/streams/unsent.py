@@ -74,10 +74,7 @@ class HeldFrames:
     def feed(self, number: int, event: Event, events: Iterable[Event]) -> None:
         """Take a frame with the canonical events that it became. Nothing more is spent on a stream that ends well."""
         # Not the canonical events: so many objects more would be alive.
-        places: tuple[Place, ...] = ()
-        for each in events:
-            if "output_index" in each:
-                places += ((each.get("choice", 0), each["output_index"]),)
+        places = tuple((each.get("choice", 0), each["output_index"]) for each in events if "output_index" in each)
         (self._first if len(self._first) < _MANY else self._last).append((number, event, places))
 
     def _choose(self, items: dict[Place, str]) -> None:

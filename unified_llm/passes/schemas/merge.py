@@ -8,12 +8,12 @@ here but left as `allOf` of the two, so that the work stays linear and goes on w
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 from .refs import DEFINITIONS, Keys
 
-__all__ = ["Origins", "as_types", "json_text", "merge", "same"]
+__all__ = ["Origins", "as_types", "json_text", "merge", "same", "same_as"]
 
 Schema = dict[str, Any]
 # keyword, value, its place, True where the value was weighed and is in the result all the same
@@ -122,6 +122,20 @@ def same(one: Any, other: Any) -> bool:
         return type(one) not in (dict, list) or _sorted(one) == _sorted(other)
     except (RecursionError, TypeError, ValueError):
         return False
+
+
+def same_as(value: Any) -> Hashable:
+    """What values have in common exactly if they are `same`: to find one among many.
+
+    >>> same_as(1) == same_as(1.0), same_as(1) == same_as(True), same_as({"a": 1, "b": 2}) == same_as({"b": 2, "a": 1})
+    (True, False, True)
+    """
+    if type(value) not in (dict, list):
+        return type(value) is bool, value
+    try:
+        return _sorted(value), type(value) is dict, None
+    except (RecursionError, TypeError, ValueError):
+        return id(value), False, None  # the same as nothing
 
 
 def _sorted(value: Any) -> str:

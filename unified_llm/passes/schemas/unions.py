@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .merge import as_types, same
+from .merge import as_types, same_as
 from .refs import Keys
 
 if TYPE_CHECKING:
@@ -140,16 +140,17 @@ def _gather_constants(node: Node, key: str) -> None:
     types = {str(b.get("type")) for b in branches}
     if len(types) > 1 or type(branches[0].get("type", "")) is not str or ("type" in branches[0] and "type" in node.v):
         return
-    values: list[Any] = []
+    values: dict[Any, Any] = {}
     for branch in branches:
         members = branch["enum"] if "enum" in branch else [branch["const"]]
         if type(members) is not list:
             return
-        values += [value for value in members if not any(same(value, known) for known in values)]
+        for value in members:
+            values.setdefault(same_as(value), value)
     if "type" in branches[0]:
         node.v["type"] = branches[0]["type"].lower()
         node.moved["type"] = node.place(key)
-    node.rename(key, "enum", values)
+    node.rename(key, "enum", list(values.values()))
 
 
 def _without_union(node: Node, key: str) -> Any:
@@ -190,29 +191,35 @@ def _is_object(flat: Schema) -> bool:
     return "properties" in flat or "required" in flat
 
 
+def _required(flat: Schema) -> set[str]:
+    listed = flat.get("required")
+    return {name for name in listed if type(name) is str} if type(listed) is list else set()
+
+
 def _one_object(node: Node, key: str) -> Any:
     """A union of objects as one object that has the properties of all; only what all require is required."""
     origins = node.walk.origins
     branches = _flat_branches(node, key, objects_only=True)
-    names: dict[str, list[tuple[Any, Keys]]] = {}
+    names: dict[str, dict[Any, tuple[Any, Keys]]] = {}
     for flat, at in branches:
         properties = flat.get("properties")
         where = origins.place(flat, "properties", at)
         for name, schema in properties.items() if type(properties) is dict else ():
-            places = names.setdefault(name, [])
-            if not any(same(schema, known) for known, _ in places):
-                places.append((schema, origins.place(properties, name, where)))
+            places = names.setdefault(name, {})
+            if (its := same_as(schema)) not in places:
+                places[its] = schema, origins.place(properties, name, where)
     merged: Schema = {}
     spots: dict[Any, Keys] = {}
-    for name, found in names.items():
+    for name, places in names.items():
+        found = [*places.values()]
         merged[name], spots[name] = found[0]
         if len(found) > 1:
             union = origins.fresh([schema for schema, _ in found], {i: at for i, (_, at) in enumerate(found)})
             merged[name] = origins.fresh({"anyOf": union}, {"anyOf": spots[name]})
-    lists = [flat.get("required") for flat, _ in branches]
+    lists = [_required(flat) for flat, _ in branches]
     beside = node.v.get("properties")
     known = {**names, **(beside if type(beside) is dict else {})}
-    required = [name for name in known if lists and all(type(listed) is list and name in listed for listed in lists)]
+    required = [name for name in known if lists and all(name in listed for listed in lists)]
     closed = bool(branches) and all(flat.get("additionalProperties") is False for flat, _ in branches)
     counts = [len(flat["properties"]) if type(flat.get("properties")) is dict else 0 for flat, _ in branches]
     partial = any(count < len(names) for count in counts)
