@@ -15,7 +15,7 @@ from unified_llm.engine.pairs.mapping import Fated, take_all
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.code_results import failed, said_by, take_printed
 
-__all__ = ["HOLDS", "fold_result", "is_open"]
+__all__ = ["HOLDS", "fold_result", "is_open", "key_of"]
 
 Node = dict[str, Any]
 
@@ -85,12 +85,17 @@ def is_open(call: Any) -> bool:
     return type(kind) is str and kind in HOLDS and not any(call.get(key) for key in _FOLDS[kind][1])
 
 
+def key_of(result: Node) -> tuple[str | None, Any]:
+    """The type and the `call_id` of the call that a result is of; no type where it is no such result."""
+    return _CALLS.get(str(result.get("type"))), result.get("call_id")
+
+
 def fold_result(result: Node, calls: dict[Any, Node], w: Writer) -> Node | None:
     """Write a result into the item of its call, one of the open `calls` by their type and `call_id`; None if it cannot.
 
     The call is no longer among `calls` then.
     """
-    key = (_CALLS.get(str(result.get("type"))), result.get("call_id"))
+    key = key_of(result)
     call = calls.get(key)
     if call is None or (key[0] == "web_search_call" and not (result.get("results") or failed(result))):
         return None

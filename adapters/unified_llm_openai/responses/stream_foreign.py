@@ -24,7 +24,7 @@ from .complete import complete_item, complete_response, complete_text, id_prefix
 from .content import PICTURE, answer_parts, foreign_citations, parts
 from .errors import response_error, whole, write_error_node
 from .events import EVENTS, FAMILY, HOT, LIFECYCLE, SIMPLE, STRICT_NAMES, TERMINAL
-from .folded import fold_result, is_open
+from .folded import fold_result, is_open, key_of
 from .history import has_foreign, write_item
 from .response import give_error, pop_implied, resource, status_of
 from .stream_state import Place, late_text
@@ -297,9 +297,9 @@ class ForeignWriter:
         w = self.w
         item, out = event["item"], list[Event]()
         if self.running and not has_foreign(item, w):
-            calls = {key: call for key, (_, call, _) in self.running.items()}
-            if fold_result(item, calls, w) is not None:
-                return self._whole(*self.running.pop(*(self.running.keys() - calls.keys())))
+            key = key_of(item)
+            if key in self.running and fold_result(item, {key: self.running[key][1]}, w) is not None:
+                return self._whole(*self.running.pop(key))
         written = write_item(item, w, place.index if place else self.next)
         if not written:
             return []
