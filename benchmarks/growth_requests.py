@@ -233,8 +233,9 @@ REQUESTS: dict[str, Callable[[int], Node]] = {
 }
 
 DEEP: dict[str, Callable[[int], Node]] = {
-    f"depth of a schema: {' '.join(kinds)}": lambda n, kinds=kinds: asks(  # type: ignore[misc]
-        QUESTION, tools=[{"type": "function", "name": "f", "parameters": schema(n, "properties", *kinds)}]
-    )
+    f"depth of a schema: {' '.join(kinds)}": lambda n, kinds=kinds: {  # type: ignore[misc]
+        **asks(QUESTION),
+        "tools": [{"type": "function", "name": "f", "parameters": schema(n, "properties", *kinds)}],
+    }
     for kinds in (("properties",), ("items",), ("anyOf",), ("allOf",))
 }
