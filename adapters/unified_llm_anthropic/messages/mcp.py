@@ -85,12 +85,14 @@ def read_servers(w: Node, node: Node, r: Reader) -> None:
     if sets and labels == [server.get("server_label") for server in made] and len(set(labels)) == len(labels):
         said = [_settings(toolset["extra"][r.protocol]["rest"]) for toolset in sets]
         if not any(found is None or found.keys() & server.keys() for found, server in zip(said, made)):
+            places = {id(tool): place for place, tool in enumerate(listed)}
             for toolset, server, found in zip(sets, made, said):
+                place = places[id(toolset)]
                 for key, value in (found or {}).items():
                     server[key] = value
-                    r.place(server, (key,), (..., "tools", listed.index(toolset), *_SAID[key]))
+                    r.place(server, (key,), (..., "tools", place, *_SAID[key]))
                 r.form(server, "toolset", True)
-                listed[listed.index(toolset)] = server
+                listed[place] = server
             return
     node["tools"] = [*listed, *made]
     if given is None:

@@ -307,9 +307,12 @@ def _write_message(c: Node, w: Writer) -> Node:
     c.pop("role", None)
     content = c.pop("content", None)
     if type(content) is list:
-        slots = [part for part in content if _has_slot(part, w)]
-        for part in slots:
-            if part is not content[-1] and any(each not in slots for each in content[content.index(part) :]):
+        slotted = [_has_slot(part, w) for part in content]
+        last = max((place for place, slot in enumerate(slotted) if not slot), default=-1)
+        for place, part in enumerate(content):
+            if not slotted[place]:
+                continue
+            if place < last:
                 w.report(part, (), "approximated", "stands beside the content", "item.turn")
             if "audio" in wire and part.get("type") == "output_audio":
                 w.drop(part, "a message of Chat holds one audio part")
@@ -318,7 +321,7 @@ def _write_message(c: Node, w: Writer) -> Node:
                 wire.setdefault("images", []).extend(w.nodes(pictures, [part]))
                 continue
             wire.update(w.piece(_write_slot, part))
-        others = [part for part in content if part not in slots] if slots else content
+        others = [part for part, slot in zip(content, slotted) if not slot]
         if len(others) == 1 and (
             w.form(others[0], "string") or (_is_plain(others[0]) and w.form(c, "content") != "parts")
         ):

@@ -212,10 +212,11 @@ def read_thinking(chunk: Node, wire: Node, r: Reader) -> Node:
 
 def take_late(items: list[Node], r: Reader) -> list[Node]:
     """Take those of the items that came after the text of the message they were read from."""
-    found = r.context.pop("late", ())
-    late = [item for item in items if any(item is one for one in found)]
-    for item in late:
-        items.remove(item)
+    found = set(map(id, r.context.pop("late", ())))
+    if not found:
+        return []
+    late = [item for item in items if id(item) in found]
+    items[:] = [item for item in items if id(item) not in found]
     return late
 
 

@@ -9,6 +9,7 @@ https://platform.openai.com/docs/api-reference/chat/create
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 from typing import Any
 
@@ -98,16 +99,18 @@ class _Open:
         self.custom = custom
         self.legacy: list[str] = []
         self._r = r
-        self._calls: list[str] = []
+        self._calls = Counter[str]()
         self._looked = 0
 
-    def calls(self) -> list[str]:
+    def calls(self) -> Counter[str]:
         """The ids of the calls without a result, computed on the first result."""
         for item in self.items[self._looked :]:
             if item.get("type") in _CALLS and not _is_legacy(item, self._r):
-                self._calls.append(item["call_id"])
+                self._calls[item["call_id"]] += 1
             elif item.get("type") in _OUTPUTS and item.get("call_id") in self._calls:
-                self._calls.remove(item["call_id"])
+                self._calls[item["call_id"]] -= 1
+                if not self._calls[item["call_id"]]:
+                    del self._calls[item["call_id"]]
         self._looked = len(self.items)
         return self._calls
 
@@ -174,10 +177,10 @@ def _read_tool(rest: Node, number: int, r: Reader, open_: _Open) -> Node:
         item["call_id"] = call_id
     elif call_id in (False, None, ""):
         calls = open_.calls()
-        if len(calls) != 1:
-            waiting = f"{len(calls)} calls wait for one"
+        if calls.total() != 1:
+            waiting = f"{calls.total()} calls wait for one"
             raise InvalidBody(f"/messages/{number}/tool_call_id", f"tool message has no tool_call_id, and {waiting}")
-        item["call_id"] = calls[0]
+        (item["call_id"],) = calls
         r.form(item, "id", "absent" if call_id is False else "null" if call_id is None else "empty")
     else:
         raise IllTyped("tool_call_id")

@@ -86,7 +86,7 @@ def is_open(call: Any) -> bool:
 
 
 def key_of(result: Node) -> tuple[str | None, Any]:
-    """The type and the `call_id` of the call that a result is of; no type where it is no such result."""
+    """The type and the `call_id` of the call that a result is of; None as the type for a result of another kind."""
     return _CALLS.get(str(result.get("type"))), result.get("call_id")
 
 
