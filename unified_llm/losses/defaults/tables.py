@@ -81,8 +81,10 @@ class Scale:
     __slots__ = ("_behavior", "_crosses", "_own", "_requests", "_root", "streams", "table", "wire")
 
     def __init__(self, source: str, target: str, kind: str, streams: bool) -> None:
-        self.table, there = _protocol(source or "canonical"), _protocol(target)
-        self.wire, self.streams = bool(source), streams
+        self.table: _Protocol = _protocol(source or "canonical")
+        self.wire: bool = bool(source)
+        self.streams: bool = streams
+        there = _protocol(target)
         self._requests = kind == "request"
         self._crosses = source.partition(":")[0] != target.partition(":")[0]
         # What was lost to a dialect is a setting that the dialect does not have, even if its protocol has it.
@@ -131,8 +133,16 @@ class Scale:
         return Spot(keys, here, pattern[-1:] == ("*",), how, needed)
 
 
-scale_of = lru_cache(maxsize=256)(Scale)
-spot_of = lru_cache(maxsize=8192)(Scale.spot)
+@lru_cache(maxsize=256)
+def scale_of(source: str, target: str, kind: str, streams: bool) -> Scale:
+    """The scale of one way, made once."""
+    return Scale(source, target, kind, streams)
+
+
+@lru_cache(maxsize=8192)
+def spot_of(scale: Scale, path: str) -> Spot:
+    """The rows for one place, found once."""
+    return scale.spot(path)
 
 
 @cache
