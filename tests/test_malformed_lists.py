@@ -207,6 +207,14 @@ def test_odd_opaque_data_breaks_no_request(target: str, monkeypatch: pytest.Monk
     ul.write({"model": "m", "input": [{"opaque": [{"data": 30}], "type": "x"}]}, target)
 
 
+@pytest.mark.parametrize("opaque", [5, "x", {"a": 1}, [5], [[1]]])
+@pytest.mark.parametrize("target", TARGETS)
+def test_odd_opaque_data_of_an_error_is_lost(target: str, opaque: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(malformed, "net", False)
+    done = ul.write({"error": {"type": "x", "message": "m", "opaque": opaque}}, target, "error")
+    assert ("/error/opaque", "lost") in [(loss.path, loss.fate) for loss in done.losses]
+
+
 @pytest.mark.parametrize("odd", [{"": {}}, 5, ["x"]])
 def test_an_odd_transcript_before_a_text_breaks_no_stream(odd: Any) -> None:
     sounds: list[Any] = [{"transcript": odd}, {"transcript": "e"}]

@@ -264,7 +264,7 @@ def _tell(raw: Raw, x: Context, w: Writer, whole: bool) -> None:
     given = raw.node if stands is None else stands[1]
     while whole and len(keys) > 1 and keys[0] != "extra" and type(given.get(keys[0])) is dict:
         given, keys = given[keys[0]], keys[1:]
-    if keys[:1] == ("opaque",) and len(given["opaque"]) == 1:
+    if keys[:1] == ("opaque",) and len(keys) > 1 and len(given["opaque"]) == 1:
         keys = keys[:1]
     if raw.detail == "foreign" and (w.vault is not None or w.facing == "client"):
         # Facing a client it travels in an envelope of its own.
