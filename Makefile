@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP = -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pythons steady fuzz soak frameworks frameworks-most frameworks-google agents lint types types-mypy \
+.PHONY: help demo test pythons steady fuzz sweep soak frameworks frameworks-most frameworks-google agents lint types types-mypy \
 	types-pyright bench growth docs clean
 
 help: ## list the targets
@@ -36,6 +36,9 @@ steady: $(VENV)/.stamp-dev ## run the tests ten times with every core kept busy 
 
 fuzz: $(VENV)/.stamp-dev ## run 200,000 mutants of requests, responses and streams (ARGS="--count 5000 --seed 7")
 	PYTHONPATH=tests $(VENV)/bin/python -m fuzz $(ARGS)
+
+sweep: $(VENV)/.stamp-dev ## put every odd value at every kind of place, for every protocol (ARGS="--of 20")
+	PYTHONPATH=tests $(VENV)/bin/python -m fuzz.sweep $(ARGS)
 
 soak: $(VENV)/.stamp-dev ## break gateways at every point of a background run, on both databases (ARGS="--count 20 --seed 2")
 	PYTHONPATH=tests $(VENV)/bin/python -m gateway.soak $(ARGS)

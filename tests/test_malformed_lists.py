@@ -215,6 +215,85 @@ def test_odd_opaque_data_of_an_error_is_lost(target: str, opaque: Any, monkeypat
     assert ("/error/opaque", "lost") in [(loss.path, loss.fate) for loss in done.losses]
 
 
+ITEMS: list[Node] = [
+    {"type": "reasoning", "summary": [{"type": "summary_text", "text": "t", "annotations": 5}]},
+    {"type": "reasoning", "summary": [{"type": "summary_text", "text": "t", "annotations": ["x"]}]},
+    {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "t"}, {
+        "type": "input_audio", "data": "AA==", "format": "wav",
+        "extra": {"google-generate-content": {"form": {"media_type": ["x"]}}}}]},
+    {"type": "message", "role": "assistant", "content": [{
+        "type": "output_text", "text": "t", "extra": {"google-generate-content": {"form": {"signature": []}}}}]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("item", ITEMS)
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kind", ["request", "response"])
+def test_odd_values_of_undeclared_keys_and_markers_break_no_item(
+    kind: str, target: str, item: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(malformed, "net", False)
+    ul.write({"model": "m", "input" if kind == "request" else "output": [item]}, target, kind)
+
+
+@pytest.mark.parametrize("given", [{}, {"queries": None}, {"queries": 5}])
+def test_a_search_without_queries_grounds_nothing(given: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(malformed, "net", False)
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "t"}]}
+    form = {"google-generate-content": {"form": {"grounding": "retrievalQueries"}}}
+    search = {"type": "file_search_call", **given, "extra": form}
+    done = ul.write({"output": [said, search]}, "google-generate-content", "response")
+    assert "groundingMetadata" not in done.value["candidates"][0]
+
+
+@pytest.mark.parametrize("call_id", [[], {}, 5])
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_call_id_of_another_type_is_nobodys(target: str, call_id: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(malformed, "net", False)
+    items = [{"type": kind, "call_id": call_id} for kind in ("program", "program_output", "function_call_output")]
+    for kind, key in (("request", "input"), ("response", "output")):
+        ul.convert({"model": "m", key: items}, source=RESPONSES, target=target, kind=kind)
+
+
+@pytest.mark.parametrize("mode", [[], {}, 5])
+@pytest.mark.parametrize("target", [*TARGETS, "amazon-converse"])
+def test_an_odd_mode_of_allowed_tools_is_not_a_mode(target: str, mode: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(malformed, "net", False)
+    body = {"input": "q", "generation_config": {"tool_choice": {"allowed_tools": {"mode": mode}}}}
+    assert mode not in ul.convert(body, source=STEPS, target=target).value.values()
+
+
+@pytest.mark.parametrize("name", [None, 5, []])
+@pytest.mark.parametrize("target", [*TARGETS, "amazon-converse"])
+def test_a_call_of_a_custom_tool_has_a_name(target: str, name: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(malformed, "net", False)
+    call = {"id": "c", "type": "custom", "custom": {"name": name, "input": "x"}}
+    body = {"choices": [{"index": 0, "message": {"role": "assistant", "content": None, "tool_calls": [call]}}]}
+    done = ul.convert(body, source=CHAT, target=target, kind="response")
+    assert target == CHAT or "/choices/0/message/tool_calls/0" in [loss.path for loss in done.losses]
+
+
+def test_a_result_without_a_type_names_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(malformed, "net", False)
+    item = {"type": "file_search_call", "id": "f", "queries": ["q"], "results": [{"type": []}]}
+    for facing in ("provider", "client"):
+        ul.convert({"output": [item]}, source=RESPONSES, target=MESSAGES, kind="response", facing=facing)
+        ul.convert({"output": [item]}, source=RESPONSES, target="amazon-converse", kind="response", facing=facing)
+
+
+def test_content_of_another_type_ends_no_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A whole answer for a client that waits for a stream: what no event has a place for is left out."""
+    monkeypatch.setattr(malformed, "net", False)
+    node = ul.read({"steps": [{"type": "model_output", "content": 3}]}, STEPS, "response")
+    events = list(ul.write_stream(ul.decompose(node), STEPS))
+    assert [event["event"] for event in events][-2:] == ["interaction.completed", "done"]
+
+
+def test_a_further_choice_whose_index_is_null_has_that_of_its_place() -> None:
+    node = {"output": [], "choices": [{"index": None, "output": []}, {"index": 2, "output": []}]}
+    assert ul.collect(ul.decompose(node))["choices"] == node["choices"]
+
+
 @pytest.mark.parametrize("odd", [{"": {}}, 5, ["x"]])
 def test_an_odd_transcript_before_a_text_breaks_no_stream(odd: Any) -> None:
     sounds: list[Any] = [{"transcript": odd}, {"transcript": "e"}]

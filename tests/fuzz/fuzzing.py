@@ -21,7 +21,7 @@ from unified_llm.engine import malformed
 from .cases import FAMILIES, Case, Seeds
 from .mutation import places, with_value, without
 
-__all__ = ["Failure", "TooLong", "case_of", "failure_of", "numbered"]
+__all__ = ["Failure", "TooLong", "case_of", "failed", "failure_of", "numbered"]
 
 CPU_SECONDS = 10.0
 _SHRINKING_SECONDS = 20.0
@@ -34,19 +34,20 @@ class TooLong(BaseException):
 
 
 class Failure(NamedTuple):
-    """What failed: `key` is the same for failures of one cause, `error` its traceback, `value` the shrunk mutant."""
+    """What failed: `key` is the same for failures of one cause, `error` its traceback, `value` the shrunk mutant.
 
-    family: str
-    seed: int
-    number: int
+    `again` is the command that repeats it, where there is one.
+    """
+
     title: str
     key: str
     error: str
     value: Any
+    again: str = ""
 
     def __str__(self) -> str:
-        again = f"python -m fuzz --family {self.family} --seed {self.seed} --only {self.number}"
-        return f"{self.key}\n  {self.title}\n  {_shown(self.value)}\n  {again}\n{self.error}"
+        again = f"  {self.again}\n" if self.again else ""
+        return f"{self.key}\n  {self.title}\n  {_shown(self.value)}\n{again}{self.error}"
 
 
 def numbered(number: int) -> str:
@@ -72,10 +73,13 @@ def failure_of(seeds: Seeds, seed: int, number: int, family: str | None = None) 
         case = case_of(seeds, seed, number, family)
     except RecursionError:
         return None  # a mutant of a mutant that is too deep to be copied
+    return failed(case, f"python -m fuzz --family {family} --seed {seed} --only {number}")
+
+
+def failed(case: Case, again: str = "") -> Failure | None:
+    """What is wrong with a case; None if nothing is."""
     key, error = _outcome(case, case.value)
-    if not key:
-        return None
-    return Failure(family, seed, number, case.title, key, error, _shrunk(case, key))
+    return Failure(case.title, key, error, _shrunk(case, key), again) if key else None
 
 
 def _outcome(case: Case, value: Any) -> tuple[str, str]:

@@ -85,7 +85,7 @@ def is_foreign_here(family: str, provider: str | None, goal: str, target: str | 
 def has_handles(items: list[Any]) -> bool:
     """Whether an answer names anything that its provider keeps."""
     for item in items:
-        table = HANDLES.get(item.get("type"))
+        table = lookup(HANDLES, item.get("type", ""))
         if table is not None:
             for key in table:
                 if key in item and _is_handle(key, item[key]):

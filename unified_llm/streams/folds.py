@@ -103,7 +103,7 @@ class Collector:
         if "output" not in terminal:
             self.response["output"] = first
         choices = enumerate(terminal.get("choices") or [], 1)
-        known = {choice.get("index", number): choice for number, choice in choices}
+        known = {index_of(choice, number): choice for number, choice in choices}
         if outputs or known:
             self.response["choices"] = [
                 {"index": index, "output": outputs.get(index, []), **known.get(index, {})}

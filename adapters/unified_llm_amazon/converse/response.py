@@ -14,6 +14,7 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import (
     CALLS,
     answered_by_tools,
+    call_id_of,
     consume_status,
     has_failed,
     reason_of,
@@ -118,7 +119,7 @@ def answered(output: list[Node], w: Writer) -> list[Node]:
     out: list[Node] = []
     results = answered_by_tools(output)
     for item in output:
-        if item.get("type") in CALLS and item.get("call_id") in results and item.get("executor") != "provider":
+        if item.get("type") in CALLS and call_id_of(item) in results and item.get("executor") != "provider":
             w.piece(_settled, item)
         elif role_of(item, w) == "assistant":
             out.append(item)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated, Mapping, take
+from unified_llm.engine.pairs.mapping import Fated, Mapping, lookup, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.emulation import as_function
@@ -177,8 +177,8 @@ def _write_choice(c: Node, choice: Any, config: Node, w: Writer) -> None:
             del own["type"]
         else:
             own["type"] = Fated("approximated", "sent as a function")
-    elif own.get("type") == "allowed_tools" and own.get("mode") in _WRITTEN:
-        config["toolChoice"] = {_WRITTEN[own["mode"]]: {}}
+    elif own.get("type") == "allowed_tools" and (word := lookup(_WRITTEN, own.get("mode"))):
+        config["toolChoice"] = {word: {}}
         if own["mode"] == "validated":
             own["mode"] = Fated("approximated", "sent as 'auto'")
         else:

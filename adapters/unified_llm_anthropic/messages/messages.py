@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import ILL_TYPED, Fated, IllTyped, take_all
+from unified_llm.engine.pairs.mapping import ILL_TYPED, Fated, IllTyped, are_objects, take_all
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.citation_spans import split_text
@@ -352,7 +352,7 @@ def _paired(items: list[Node], w: Writer) -> list[Node]:
     for item in others:
         if _is_result(item, w) and id(item) not in kept:
             hits = item.get("results")
-            said = type(hits) is list and hits and all(type(hit) is dict for hit in hits)
+            said = hits and are_objects(hits)
             (flat if said else gone).add(id(item))
     for item in items:
         if id(item) in gone:

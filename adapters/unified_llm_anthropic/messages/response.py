@@ -18,6 +18,7 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import (
     CALLS,
     answered_by_tools,
+    call_id_of,
     consume_status,
     has_failed,
     is_run_by_provider,
@@ -164,7 +165,7 @@ def answered(output: list[Node], w: Writer) -> list[Node]:
     out: list[Node] = []
     results = answered_by_tools(output)
     for item in output:
-        done = item.get("call_id") in results or is_run_by_provider(item)
+        done = call_id_of(item) in results or is_run_by_provider(item)
         if item.get("type") in CALLS and done and not item.get("opaque"):
             w.piece(_settled, item)
         elif (item.get("type") == "shell_call" and is_hosted(item, w)) or role_of(item, w) == "assistant":

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import ILL_TYPED, NATIVE, Fated, IllTyped, Mapping, take
+from unified_llm.engine.pairs.mapping import ILL_TYPED, NATIVE, Fated, IllTyped, Mapping, are_objects, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import is_input
@@ -213,10 +213,12 @@ def write_text(c: Node, w: Writer) -> Any:
         return []
     wire: Node = {} if marker == "absent" and not text else {"text": text}
     notes = c.get("annotations")
-    if type(notes) is list and len(notes) == 1 and notes[0].get("type") == "speech_metadata":
+    if not are_objects(notes):
+        pass
+    elif len(notes) == 1 and notes[0].get("type") == "speech_metadata":
         del c["annotations"]
         wire["speechMetadata"] = w.piece(_write_speech, notes[0])
-    elif type(notes) is list and "citations" in w.context:
+    elif "citations" in w.context:
         del c["annotations"]
     if c.get("logprobs") and are_tokens(c["logprobs"]) and "citations" in w.context and "logprobs" not in w.context:
         w.context["logprobs"] = write_logprobs(c)

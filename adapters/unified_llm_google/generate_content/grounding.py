@@ -15,7 +15,7 @@ from functools import partial
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from unified_llm.engine.pairs.mapping import Fated, take, take_all
+from unified_llm.engine.pairs.mapping import Fated, are_objects, take, take_all
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.citation_spans import is_placeless
@@ -75,7 +75,7 @@ def read_sources(own: Node, doc: Node, texts: dict[int, Node], node: Node, r: Re
 
 
 def _objects(value: Any) -> bool:
-    return type(value) is list and bool(value) and all(type(each) is dict for each in value)
+    return bool(value) and are_objects(value)
 
 
 def _read_supports(meta: Node, doc: Node, texts: dict[int, Node], node: Node, r: Reader) -> None:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated, take, take_all
+from unified_llm.engine.pairs.mapping import Fated, are_objects, take, take_all
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
@@ -62,7 +62,7 @@ def read_answer(w: Node, r: Reader, ready: list[list[Node]] | None) -> Node:
     r.seed = str(node.get("id") or "")
     wires = w.get("candidates")
     node["output"] = []
-    if type(wires) is list and all(type(wire) is dict for wire in wires):
+    if are_objects(wires):
         owned = take_all(w, "candidates")
         if not owned:
             del w["candidates"]

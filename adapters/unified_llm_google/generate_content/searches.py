@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import take, take_all
+from unified_llm.engine.pairs.mapping import are_objects, take, take_all
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
@@ -55,7 +55,7 @@ def read_searches(meta: Node, doc: Node, r: Reader) -> list[Node]:
 def read_pages(own: Node, doc: Node, r: Reader) -> list[Node]:
     """The fetched pages in the URL metadata, as items; empty for metadata of another form."""
     wires = doc.get("urlMetadata")
-    if not (type(wires) is list and wires and all(type(wire) is dict for wire in wires)):
+    if not (wires and are_objects(wires)):
         return []
     pages = []
     for page, wire in zip(take_all(take(own, "urlContextMetadata"), "urlMetadata"), wires):
@@ -88,11 +88,11 @@ def write_search(c: Node, w: Writer, kind: str) -> Node:
     name = w.form(c, "grounding")
     name = name if type(name) is str else ""
     if kind == "web_fetch_result":
-        if type(c.get("results")) is not list or not all(type(page) is dict for page in c["results"]):
+        if not are_objects(c.get("results")):
             return {}
         return {"urlContextMetadata": [w.piece(_write_page, page) for page in c.pop("results")]}
     if kind == "file_search_call":
-        return {name: c.pop("queries")}
+        return {name: c.pop("queries")} if type(c.get("queries")) is list else {}
     if kind == "web_search_result":
         return (
             {"searchEntryPoint": {"renderedContent": c.pop("suggestions")}} if type(c.get("suggestions")) is str else {}

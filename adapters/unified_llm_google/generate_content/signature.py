@@ -83,7 +83,8 @@ def write_signature(c: Node, wire: Node, w: Writer) -> None:
             return
         c["opaque"] = Fated("parked", "kept in an envelope")
     elif not waiting:
-        if (constant := w.form(c, "signature")) in CONSTANTS:
+        constant = w.form(c, "signature")
+        if type(constant) is str and constant in CONSTANTS:
             wire[SLOT] = constant
         return
     wire[SLOT] = seal({"items": waiting or [], "opaque": pieces or []}, _anchor(wire, w), w.secret)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, are_objects, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.citation_spans import is_placeless
@@ -111,13 +111,14 @@ def write_text(c: Node, w: Writer) -> Node:
     if c:
         _carried(c, w)
         if "annotations" in c:
-            annotations = c.pop("annotations")
-            if annotations is not None:
+            annotations = c["annotations"]
+            if are_objects(annotations):
+                del c["annotations"]
                 w.context["span"] = Span(wire["text"])
                 wire["annotations"] = w.nodes(citations, annotations)
-            elif w.same:
+            elif annotations is None and w.same:
                 # The API takes no null from anybody; what once came as one goes back as one.
-                wire["annotations"] = None
+                wire["annotations"] = c.pop("annotations")
     return wire
 
 

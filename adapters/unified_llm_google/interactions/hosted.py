@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated, Mapping, take, take_all
+from unified_llm.engine.pairs.mapping import Fated, Mapping, are_objects, take, take_all
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.code_results import failed, said_by, take_printed
@@ -27,7 +27,7 @@ from .shared import (
 )
 from .tables import SEARCH_TYPE
 
-__all__ = ["HOSTED", "apart", "are_objects", "begin_result", "end_result", "steps"]
+__all__ = ["HOSTED", "apart", "begin_result", "end_result", "steps"]
 
 Node = dict[str, Any]
 
@@ -125,17 +125,12 @@ def begin_result(w: Node, type_: str, r: Reader) -> Node:
     return item
 
 
-def are_objects(value: Any) -> bool:
-    """Whether a value is absent, or a list of objects alone."""
-    return value is None or (type(value) is list and all(type(each) is dict for each in value))
-
-
 _RESERVED = frozenset(("extra", "opaque", "turn"))
 
 
 def _are_nodes(value: Any) -> bool:
     """Whether wire objects can be canonical nodes as they are: some keys of nodes mean what no wire means by them."""
-    return are_objects(value) and all(_RESERVED.isdisjoint(each) for each in value or ())
+    return value is None or (are_objects(value) and all(_RESERVED.isdisjoint(each) for each in value))
 
 
 def end_result(c: Node, wire: Node, w: Writer) -> Node:

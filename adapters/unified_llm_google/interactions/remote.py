@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated, take, take_all
+from unified_llm.engine.pairs.mapping import Fated, are_objects, take, take_all
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.code_results import error_labels, error_text
@@ -18,7 +18,7 @@ from unified_llm.engine.shared.text_wrappers import FAILURE, as_failure, failure
 from unified_llm.foundation.json_codec import dump_text
 
 from .content import user_parts
-from .hosted import apart, are_objects, begin_result, end_result, steps
+from .hosted import apart, begin_result, end_result, steps
 from .shared import (
     call_id,
     move,

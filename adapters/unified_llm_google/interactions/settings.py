@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated, IllTyped, take, take_all
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, are_objects, take, take_all
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.table import Table
 from unified_llm.engine.pairs.writing import Writer
@@ -211,7 +211,7 @@ def _read_speech(config: Node, c: Node, r: Reader) -> None:
     speech = config["speech_config"]
     listed = type(speech) is list
     voices = speech if listed else speech.get("speakers") if type(speech) is dict else None
-    if type(voices) is not list or not all(type(voice) is dict for voice in voices):
+    if not are_objects(voices):
         return
     audio: Node = c.setdefault("audio", {})
     if listed and len(voices) == 1 and "speaker" not in voices[0] and type(voices[0].get("voice")) is str:
@@ -229,7 +229,7 @@ def _read_speech(config: Node, c: Node, r: Reader) -> None:
 
 
 def _write_speech(c: Node, audio: Node, config: Node, w: Writer) -> None:
-    if type(audio.get("speakers")) is list and all(type(voice) is dict for voice in audio["speakers"]):
+    if are_objects(audio.get("speakers")):
         speakers = audio.pop("speakers")
         config["speech_config"] = {"speakers": speakers} if w.form(c, "speech") == "object" else speakers
     elif type(audio.get("voice")) is str:

@@ -156,8 +156,8 @@ class Ends:
             out += [wire_delta(index, {"type": "thought_summary", "content": each}) for each in rest.pop("summary", ())]
             rest = {"signature": rest["signature"]} if "signature" in rest else {}
             kind = "thought_signature"
-        elif kind in ("model_output", "user_input"):
-            out += [wire_delta(index, each) for each in rest.pop("content", None) or ()]
+        elif kind in ("model_output", "user_input") and type(rest.get("content")) is list:
+            out += [wire_delta(index, each) for each in rest.pop("content")]
         if rest:
             out.append(wire_delta(index, {"type": kind, **rest}))
         return [*out, wire_event("step.stop", {"index": index})]

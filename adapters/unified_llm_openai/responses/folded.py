@@ -13,6 +13,7 @@ from typing import Any
 
 from unified_llm.engine.pairs.mapping import Fated, take_all
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.answer_ends import call_id_of
 from unified_llm.engine.shared.code_results import failed, said_by, take_printed
 
 __all__ = ["HOLDS", "fold_result", "is_open", "key_of"]
@@ -85,9 +86,9 @@ def is_open(call: Any) -> bool:
     return type(kind) is str and kind in HOLDS and not any(call.get(key) for key in _FOLDS[kind][1])
 
 
-def key_of(result: Node) -> tuple[str | None, Any]:
+def key_of(result: Node) -> tuple[str | None, str | None]:
     """The type and the `call_id` of the call that a result is of; None as the type for a result of another kind."""
-    return _CALLS.get(str(result.get("type"))), result.get("call_id")
+    return _CALLS.get(str(result.get("type"))), call_id_of(result)
 
 
 def fold_result(result: Node, calls: dict[Any, Node], w: Writer) -> Node | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.answer_ends import is_input
+from unified_llm.engine.shared.answer_ends import call_id_of, is_input
 from unified_llm.foundation.generated_ids import is_made, made_id
 from unified_llm.provenance.opaque import (
     Anchored,
@@ -153,7 +153,7 @@ def write_items(nodes: Any, w: Writer) -> Any:
             continue
         written = write_item(node, w, index)
         if written and is_open(written[0]):
-            calls[node["type"], node.get("call_id")] = written[0]
+            calls[node["type"], call_id_of(node)] = written[0]
         out += written
     return out
 

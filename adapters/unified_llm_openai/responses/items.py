@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take_all
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, are_objects, take_all
 from unified_llm.engine.pairs.origins import is_own
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
@@ -161,7 +161,7 @@ _CHUNK = ("stdout", "stderr", "outcome", "created_by")
 def _pop_chunks(c: Node) -> list[Node] | None:
     """What a shell printed, where another protocol has more of it; files that commands wrote have no place here."""
     output = c.get("output")
-    if type(output) is not list or not output or not all(type(chunk) is dict for chunk in output):
+    if not output or not are_objects(output):
         return None
     if all(chunk.keys() <= set(_CHUNK) for chunk in output):
         return None

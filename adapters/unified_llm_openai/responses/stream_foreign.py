@@ -14,6 +14,7 @@ from typing import Any
 
 from unified_llm.engine.pairs.mapping import NATIVE
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.answer_ends import call_id_of
 from unified_llm.foundation.generated_ids import made_id
 from unified_llm.streams.block_writer import LateCitations
 from unified_llm.streams.event_fast_path import WriteMore
@@ -316,8 +317,9 @@ class ForeignWriter:
         if place.call is not None:
             wire["call_id"] = place.call
         out += self._owed(place, wire)
-        if item.get("call_id") is not None and is_open(wire):
-            self.running[item["type"], item["call_id"]] = place, wire, written[1:]
+        call_id = call_id_of(item)
+        if call_id is not None and is_open(wire):
+            self.running[item["type"], call_id] = place, wire, written[1:]
             return out
         return out + self._whole(place, wire, written[1:])
 

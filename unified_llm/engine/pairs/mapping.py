@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from collections.abc import Mapping as MappingABC
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 if TYPE_CHECKING:
     from .. import Union
@@ -25,6 +25,7 @@ __all__ = [
     "IllTyped",
     "Mapping",
     "Owned",
+    "are_objects",
     "fill",
     "lookup",
     "remade",
@@ -63,6 +64,11 @@ class Owned(dict[str, Any]):
     """An object the engine handed out to be popped from; what remains in it is collected with its parent."""
 
     __slots__ = ()
+
+
+def are_objects(value: Any) -> TypeGuard[list[Node]]:
+    """Whether a value is a list of objects alone."""
+    return type(value) is list and all(type(each) is dict for each in value)
 
 
 def take(node: Node, key: str) -> Node:

@@ -18,6 +18,7 @@ __all__ = [
     "CALLS",
     "FAILED",
     "answered_by_tools",
+    "call_id_of",
     "consume_status",
     "error_in",
     "failure_in",
@@ -63,9 +64,16 @@ def is_input(item: Node) -> bool:
     return item.get("type") == "message" and item.get("role") not in (None, "assistant")
 
 
-def answered_by_tools(items: Iterable[Node]) -> set[Any]:
+def call_id_of(item: Node) -> str | None:
+    """The id that a call and its result share; None where it has another type, which nothing can be found by."""
+    found = item.get("call_id")
+    return found if type(found) is str else None
+
+
+def answered_by_tools(items: Iterable[Node]) -> set[str]:
     """The ids of the calls whose results are among these items."""
-    return {item.get("call_id") for item in items if str(item.get("type")).endswith("_output")} - {None}
+    found = {call_id_of(item) for item in items if str(item.get("type")).endswith("_output")}
+    return {each for each in found if each is not None}
 
 
 def is_run_by_provider(item: Node) -> bool:
@@ -85,7 +93,7 @@ def waits(items: list[Node], calls: frozenset[str] = CALLS) -> bool:
     """
     done = answered_by_tools(items)
     return any(
-        item.get("type") in calls and item.get("executor") != "provider" and item.get("call_id") not in done
+        item.get("type") in calls and item.get("executor") != "provider" and call_id_of(item) not in done
         for item in items
     )
 
