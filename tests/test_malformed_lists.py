@@ -263,6 +263,33 @@ def test_an_odd_mode_of_allowed_tools_is_not_a_mode(target: str, mode: Any, monk
     assert mode not in ul.convert(body, source=STEPS, target=target).value.values()
 
 
+@pytest.mark.parametrize("extra", [5, {CHAT: 5}, {CHAT: {"rest": {"evil": 1}}}])
+@pytest.mark.parametrize("target", [*TARGETS, "amazon-converse"])
+def test_no_key_of_an_allowed_tool_is_taken_for_the_librarys_own(target: str, extra: Any) -> None:
+    tools = [{"type": "function", "name": name, "parameters": {"type": "object"}} for name in "fg"]
+    choice = {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "f", "extra": extra}]}
+    body = {"model": "m", "input": "q", "tools": tools, "tool_choice": choice}
+    done = ul.convert(body, source=RESPONSES, target=target)
+    if target.startswith(RESPONSES):
+        assert done.value["tool_choice"] == choice
+    else:
+        assert "evil" not in str(done.value)
+        assert ("/tool_choice/tools/0/extra", "lost") in [(loss.path, loss.fate) for loss in done.losses]
+
+
+def test_a_message_with_annotations_of_another_type_is_decomposed() -> None:
+    part = {"type": "reasoning_text", "text": "Hm.", "annotations": 5}
+    node = {"output": [{"type": "reasoning", "content": [part]}]}
+    assert ul.collect(ul.decompose(node))["output"] == node["output"]
+
+
+def test_the_type_of_usage_is_a_key_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(malformed, "net", False)
+    usage = {"input_tokens": 1, "type": {}, "extra": {MESSAGES: {"rest": {"a": 1}}}}
+    done = ul.write({"usage": usage}, STEPS, "response")
+    assert "native.field" in [loss.capability for loss in done.losses]
+
+
 @pytest.mark.parametrize("name", [None, 5, []])
 @pytest.mark.parametrize("target", [*TARGETS, "amazon-converse"])
 def test_a_call_of_a_custom_tool_has_a_name(target: str, name: Any, monkeypatch: pytest.MonkeyPatch) -> None:

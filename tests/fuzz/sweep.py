@@ -24,7 +24,7 @@ import unified_llm as ul
 
 from .cases import Case, Seeds, attempt, framed
 from .fuzzing import Failure, failed
-from .mutation import Path, with_value, without
+from .mutation import Path, at, with_value, without
 
 __all__ = ["FAMILIES", "Place", "cases", "places"]
 
@@ -35,6 +35,8 @@ FAMILIES = {
 }
 """What is done with a document -> the kinds of records it is done with."""
 _ABSENT = object()
+_ADDED = ("type", "extra", "opaque", "turn", "cache", "index", "status", "error", "content", "annotations", "id")
+_AS: tuple[Any, ...] = (5, "x", [], [5], {}, {"openai-chat": 5}, {"openai-chat": {"form": 5, "rest": {}}})
 ODD: tuple[Any, ...] = (5, "x", True, None, 1.5, [], ["x"], [[]], [5], [{}], {}, {"a": 1}, {"type": []}, _ABSENT)
 _STEPS = 5  # of a path: objects of one type are read alike, wherever they are
 _LARGEST = 12_000  # bytes of JSON
@@ -77,8 +79,7 @@ def _named(value: Any) -> Iterator[tuple[Path, tuple[str, ...]]]:
         if not stack:
             return
         path, name, node = stack.pop()
-        if path:
-            yield path, name
+        yield path, name
         if type(node) is dict:
             kind = (f"<{node['type']}>",) if type(node.get("type")) is str else ()
             stack += [((*path, key), (*name, *kind, key)[-_STEPS:], each) for key, each in node.items()]
@@ -87,16 +88,24 @@ def _named(value: Any) -> Iterator[tuple[Path, tuple[str, ...]]]:
 
 
 def cases(place: Place, targets: list[str]) -> Iterator[Case]:
-    """Every odd value at a place, with all that is done with the document."""
+    """Every odd value at a place, and under keys that an object there lacks, with all that is done with a document."""
     dice = random.Random(repr(place.path))
-    for odd in ODD:
-        value = without(place.value, place.path) if odd is _ABSENT else with_value(place.value, place.path, odd)
+    for value in _values(place):
         for target in targets:
             options = {"facing": dice.choice(("provider", "client")), "secret": dice.choice((None, "s"))}
             title = f"{place.kind} of {place.protocol}, {place.family}, to {target} {options}: {place.path}"
             yield Case(title, value, _written(place, target, options))
         if (read := _read(place)) is not None:
             yield Case(f"{place.kind} of {place.protocol}, {place.family}, read: {place.path}", value, read)
+
+
+def _values(place: Place) -> Iterator[Any]:
+    value, path = place.value, place.path
+    node = at(value, path)
+    for odd in ODD if path else ():
+        yield without(value, path) if odd is _ABSENT else with_value(value, path, odd)
+    for key in _ADDED if type(node) is dict else ():
+        yield from (with_value(value, path, {**node, key: odd}) for odd in _AS if key not in node)
 
 
 def _written(place: Place, target: str, options: dict[str, Any]) -> Any:

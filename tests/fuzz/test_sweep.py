@@ -33,7 +33,7 @@ def test_a_place_stands_for_those_of_its_kind_in_the_smallest_document() -> None
     made.by = {("p", "request"): [{"content": parts[:1]}, {"content": parts, "n": [1, 2]}]}
     found = {place.path: place.value for place in places(made, "documents")}
     assert found.keys() == {
-        ("content",), ("content", 0), ("content", 0, "type"), ("content", 0, "text"),
+        (), ("content",), ("content", 0), ("content", 0, "type"), ("content", 0, "text"),
         ("content", 2, "type"), ("content", 2, "url"), ("n",), ("n", 1),
     }  # fmt: skip
     assert found["content", 0, "text"] == {"content": parts[:1]}
@@ -42,6 +42,8 @@ def test_a_place_stands_for_those_of_its_kind_in_the_smallest_document() -> None
 def test_a_place_gets_every_odd_value_and_is_left_out_once() -> None:
     made = Seeds.__new__(Seeds)
     made.by = {("openai-chat", "request"): [{"model": "m"}]}
-    (place,) = places(made, "documents")
+    whole, place = places(made, "documents")
     found: list[Case] = list(cases(place, TARGETS[:1]))
     assert [case.value for case in found] == [{"model": odd} for odd in ODD[:-1]] + [{}]
+    added = [case.value for case in cases(whole, TARGETS[:1])]
+    assert {"model": "m", "type": 5} in added and {"model": "m", "extra": {"openai-chat": 5}} in added

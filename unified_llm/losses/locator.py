@@ -320,10 +320,11 @@ class Finder(Sources):
         rest = at(node, keys)
         out = []
         away = () if wire is not None else self._source(node, tuple(keys[:3]))
-        item = capability or ("native.item" if "type" in node and node["type"] not in KNOWN_TYPES else "native.field")
+        kind = node.get("type")
+        item = capability or ("native.item" if type(kind) is str and kind not in KNOWN_TYPES else "native.field")
         whole = type(rest) is dict and node.get("extra", {}).get(protocol, {}).get("form", {}).get("native")
         if wire is not None and (rest is wire or whole):
-            found = natives.get(str(node.get("type")), item)
+            found = natives.get(str(kind), item)
             place = self._join(wire, ())
             return [loss_at(self.base + place, found, fate, detail)]
         for path in kept(rest, at(wire, tuple(below)) if wire is not None else None):

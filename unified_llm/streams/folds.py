@@ -300,12 +300,13 @@ def _part_events(part: Node, at: Node, bracket: str) -> Iterator[Event]:
     opening = {name: value for name, value in part.items() if name not in ("opaque", "extra", "logprobs")}
     opening[key] = ""
     annotations = part.get("annotations")
+    annotations = annotations if type(annotations) is list else []
     if annotations:
         opening["annotations"] = []
     yield {"type": f"{bracket}.added", **at, "part": opening}
     logprobs = {"logprobs": part["logprobs"]} if "logprobs" in part else {}
     yield {"type": f"{stem}.delta", **at, "delta": part[key], **logprobs}
-    for index, annotation in enumerate(annotations or ()):
+    for index, annotation in enumerate(annotations):
         yield {"type": ANNOTATION, **at, "annotation_index": index, "annotation": annotation}
     yield {"type": f"{stem}.done", **at, key: part[key], **logprobs}
     yield {"type": f"{bracket}.done", **at, "part": part}

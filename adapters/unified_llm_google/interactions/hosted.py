@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated, Mapping, are_objects, take, take_all
+from unified_llm.engine.pairs.mapping import Fated, Mapping, are_nodes, take, take_all
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.code_results import failed, said_by, take_printed
@@ -125,14 +125,6 @@ def begin_result(w: Node, type_: str, r: Reader) -> Node:
     return item
 
 
-_RESERVED = frozenset(("extra", "opaque", "turn"))
-
-
-def _are_nodes(value: Any) -> bool:
-    """Whether wire objects can be canonical nodes as they are: some keys of nodes mean what no wire means by them."""
-    return value is None or (are_objects(value) and all(_RESERVED.isdisjoint(each) for each in value))
-
-
 def end_result(c: Node, wire: Node, w: Writer) -> Node:
     """Complete the step of a hosted result: its required fields and its signature."""
     kind = wire["type"]
@@ -158,7 +150,7 @@ def _declare_result(kind: str, hub: str, name: str) -> None:
     @steps.read(kind)
     def read(w: Node, r: Reader) -> Node:
         item = begin_result(w, hub, r)
-        if name == "result" or _are_nodes(w.get("result")):
+        if name == "result" or w.get("result") is None or are_nodes(w["result"]):
             move(w, item, (("result", name),))
         return item
 

@@ -10,7 +10,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated, Mapping, json_types, without
+from unified_llm.engine.pairs.mapping import (
+    ILL_TYPED,
+    RESERVED,
+    Fated,
+    Mapping,
+    are_nodes,
+    are_objects,
+    json_types,
+    take,
+    take_all,
+    without,
+)
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
@@ -19,7 +30,7 @@ from ..effort import fit_reasoning
 from .custom_tools import function_tools
 from .demands import takeable_tools
 from .history import is_own
-from .tables import OBJECTS
+from .tables import OBJECTS, read_choice
 from .tools import foreign_tools, tools
 from .usual import read_usual_functions, write_usual_functions
 
@@ -76,6 +87,30 @@ def read_settings(w: Node, node: Node, r: Reader) -> None:
                 w[name] = left
             else:
                 del w[name]
+    choice = w.get("tool_choice")
+    entries = choice.get("tools") if type(choice) is dict else None
+    if are_objects(entries) and not are_nodes(entries):
+        _read_choice(w, node)
+
+
+def _read_choice(w: Node, node: Node) -> None:
+    """Read a choice whose tools have keys that mean something else in a canonical node: those stay on the wire.
+
+    Raises nothing: a choice that is not one stays there whole.
+    """
+    plain = [{key: each[key] for key in each if key not in RESERVED} for each in w["tool_choice"]["tools"]]
+    try:
+        known = read_choice({**w["tool_choice"], "tools": plain})
+    except ILL_TYPED:
+        return
+    node["tool_choice"] = known
+    own = take(w, "tool_choice")
+    for entry, read in zip(take_all(own, "tools"), plain, strict=True):
+        for key in read:
+            del entry[key]
+    for key in known:
+        if key != "tools":
+            del own[key]
 
 
 def write_settings(c: Node, wire: Node, w: Writer) -> None:

@@ -26,6 +26,7 @@ __all__ = [
     "RESPONSE",
     "SLUG",
     "TOOLS",
+    "read_choice",
 ]
 
 _SHARED = """model max_output_tokens max_tool_calls temperature top_p presence_penalty frequency_penalty top_logprobs
@@ -34,7 +35,7 @@ _SHARED = """model max_output_tokens max_tool_calls temperature top_p presence_p
     prompt_cache_retention"""
 
 
-def _choice(value: Any) -> Any:
+def read_choice(value: Any) -> Any:
     """A choice of tools, if it is what it should be as far as anybody looks into it."""
     if type(value) is str:
         return value
@@ -46,7 +47,7 @@ def _choice(value: Any) -> Any:
     return value
 
 
-_CHOICE = Field("tool_choice", read=_choice)
+_CHOICE = Field("tool_choice", read=read_choice)
 
 
 def _edits(value: Any) -> Any:

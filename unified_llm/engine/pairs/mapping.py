@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NATIVE",
+    "RESERVED",
     "Bimap",
     "Fated",
     "IllTyped",
     "Mapping",
     "Owned",
+    "are_nodes",
     "are_objects",
     "fill",
     "lookup",
@@ -69,6 +71,18 @@ class Owned(dict[str, Any]):
 def are_objects(value: Any) -> TypeGuard[list[Node]]:
     """Whether a value is a list of objects alone."""
     return type(value) is list and all(type(each) is dict for each in value)
+
+
+def are_nodes(value: Any) -> TypeGuard[list[Node]]:
+    """Whether a value is a list of objects that can be canonical nodes as they are.
+
+    Some keys of nodes are the library's own: what a wire has under them would be taken for what a reader left there.
+    """
+    return are_objects(value) and all(RESERVED.isdisjoint(each) for each in value)
+
+
+RESERVED = frozenset(("extra", "opaque", "turn"))
+"""Keys of canonical nodes that are the library's own."""
 
 
 def take(node: Node, key: str) -> Node:
