@@ -277,6 +277,30 @@ def test_no_key_of_an_allowed_tool_is_taken_for_the_librarys_own(target: str, ex
         assert ("/tool_choice/tools/0/extra", "lost") in [(loss.path, loss.fate) for loss in done.losses]
 
 
+@pytest.mark.parametrize("target", [*TARGETS, "amazon-converse"])
+@pytest.mark.parametrize("facing", ["provider", "client"])
+def test_odd_opaque_data_of_an_unknown_item_is_written_or_refused(
+    target: str, facing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(malformed, "net", False)
+    part = {"type": "message", "role": "assistant", "content": [{"type": "x", "opaque": 1.5}]}
+    for item, path in (({"type": "x", "opaque": 1.5}, "/0/opaque"), (part, "/0/content/0/opaque")):
+        for kind, key in (("request", "input"), ("response", "output")):
+            try:
+                ul.write({"model": "m", key: [item]}, target, kind, facing=facing)
+            except ul.InvalidBody as refused:
+                assert (refused.path, refused.reason) == (f"/{key}{path}", "should be a list of objects")
+
+
+@pytest.mark.parametrize("given", [{}, 5, None, ["x"]])
+def test_the_input_of_a_custom_tool_is_text(given: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(malformed, "net", False)
+    call = {"id": "c", "type": "custom", "custom": {"name": "f", "input": given}}
+    body = {"model": "m", "messages": [{"role": "assistant", "tool_calls": [call]}, {"role": "user", "content": "q"}]}
+    done = ul.convert(body, source=CHAT, target=MESSAGES, vault=ul.MemoryVault())
+    assert "/messages/0/tool_calls/0" in [loss.path for loss in done.losses]
+
+
 def test_a_message_with_annotations_of_another_type_is_decomposed() -> None:
     part = {"type": "reasoning_text", "text": "Hm.", "annotations": 5}
     node = {"output": [{"type": "reasoning", "content": [part]}]}

@@ -93,8 +93,9 @@ def cases(place: Place, targets: list[str]) -> Iterator[Case]:
     for value in _values(place):
         for target in targets:
             options = {"facing": dice.choice(("provider", "client")), "secret": dice.choice((None, "s"))}
-            title = f"{place.kind} of {place.protocol}, {place.family}, to {target} {options}: {place.path}"
-            yield Case(title, value, _written(place, target, options))
+            vault = dice.random() < 0.3
+            title = f"{place.kind} of {place.protocol}, {place.family}, to {target} {options} {vault}: {place.path}"
+            yield Case(title, value, _written(place, target, options, vault))
         if (read := _read(place)) is not None:
             yield Case(f"{place.kind} of {place.protocol}, {place.family}, read: {place.path}", value, read)
 
@@ -106,23 +107,24 @@ def _values(place: Place) -> Iterator[Any]:
         yield without(value, path) if odd is _ABSENT else with_value(value, path, odd)
     for key in _ADDED if type(node) is dict else ():
         yield from (with_value(value, path, {**node, key: odd}) for odd in _AS if key not in node)
+        if "type" in node and key != "type":  # of an unknown type, it is handed on unread
+            yield from (with_value(value, path, {**node, "type": "x", key: odd}) for odd in _AS)
 
 
-def _written(place: Place, target: str, options: dict[str, Any]) -> Any:
+def _written(place: Place, target: str, options: dict[str, Any], vault: bool) -> Any:
     source, kind = place.protocol, place.kind
-    if place.family == "canonical":
-        return lambda value: attempt(lambda: ul.write(value, target, kind, **options))
-    if place.family == "documents":
-        return lambda value: attempt(lambda: ul.convert(value, source=source, target=target, kind=kind, **options))
 
-    def streamed(value: Any) -> None:
-        def work() -> None:
-            stream = ul.convert_stream(framed(value), source=source, target=target, **options)
+    def work(value: Any) -> None:
+        given = {**options, "vault": ul.MemoryVault() if vault else None}
+        if place.family == "canonical":
+            ul.write(value, target, kind, **given)
+        elif place.family == "documents":
+            ul.convert(value, source=source, target=target, kind=kind, **given)
+        else:
+            stream = ul.convert_stream(framed(value), source=source, target=target, **given)
             list(stream), list(stream.losses)
 
-        attempt(work)
-
-    return streamed
+    return lambda value: attempt(lambda: work(value))
 
 
 def _read(place: Place) -> Any:

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from ..foundation.errors import InvalidBody, LocalProtocolError, ProtocolError, RemoteProtocolError, UnifiedLLMError
 from ..foundation.json_codec import detached
 from ..foundation.json_paths import pointer
-from .pairs.mapping import ILL_TYPED, NATIVE
+from .pairs.mapping import ILL_TYPED, NATIVE, are_objects
 
 __all__ = ["FAULTS", "refuse_conversion", "refuse_document", "refuse_end", "refuse_event"]
 
@@ -119,7 +119,7 @@ def _problem(name: str, node: Any) -> tuple[str, str] | None:
 
     if name not in KINDS:
         return None
-    above = ""
+    root, above = node, ""
     if name == "error":  # its document holds it under a key, which is not a node of its own
         above, node = "/error", node.get("error")
         if type(node) is not dict:
@@ -129,19 +129,27 @@ def _problem(name: str, node: Any) -> tuple[str, str] | None:
     except ValidationError as error:
         found = first_problem(error, node)
         return above + found[0], found[1]
+    for path, inner in _nodes(root):  # of an item, a part or a tool without a model
+        if not are_objects(inner.get("opaque", [])) and inner["opaque"] is not None:
+            return pointer((*path, "opaque")), "should be a list of objects"
     return None
 
 
-def _extras(root: Any) -> Iterator[tuple[Keys, str]]:
-    """What stands under `extra` and cannot: the models leave that to the protocols."""
+def _nodes(root: Any) -> Iterator[tuple[Keys, dict[str, Any]]]:
+    """Every object of a canonical document, without what stands under `extra`."""
     stack: list[tuple[Keys, Any]] = [((), root)]
     while stack:
         path, node = stack.pop()
         if type(node) is list:
             stack += [((*path, index), each) for index, each in enumerate(node)]
-        if type(node) is not dict:
-            continue
-        stack += [((*path, key), each) for key, each in node.items() if key != "extra"]
+        elif type(node) is dict:
+            stack += [((*path, key), each) for key, each in node.items() if key != "extra"]
+            yield path, node
+
+
+def _extras(root: Any) -> Iterator[tuple[Keys, str]]:
+    """What stands under `extra` and cannot: the models leave that to the protocols."""
+    for path, node in _nodes(root):
         extra = node.get("extra")
         if extra is None:
             continue

@@ -333,10 +333,12 @@ def _digest(text: str) -> str:
 
 def plain_text(arguments: Any) -> str:
     """Arguments to compare: without their spelling, the order of keys, and an object around free-form text."""
+    if arguments is None:
+        return ""
     try:
-        value = load_text(arguments)
-    except (TypeError, ValueError):
-        return str(arguments or "")
+        value = load_text(arguments) if type(arguments) is str else arguments
+    except ValueError:
+        return str(arguments)
     if type(value) is dict and value.keys() == {"input"} and type(value["input"]) is str:
         return plain_text(value["input"])
     return dump_text(_plain(value))

@@ -109,8 +109,8 @@ def write_function_call(c: Node, w: Writer) -> Node:
 @calls.read("custom")
 def read_custom_call(w: Node, r: Reader) -> Node:
     custom = take(w, "custom")
-    if type(custom["name"]) is not str:
-        raise IllTyped("name")
+    if type(custom["name"]) is not str or type(custom["input"]) is not str:
+        raise IllTyped("custom")
     item: Node = {"type": "custom_tool_call", "call_id": "", "name": custom.pop("name"), "input": custom.pop("input")}
     _read_id(w, item, r)
     return item
