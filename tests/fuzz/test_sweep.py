@@ -7,11 +7,12 @@ import warnings
 
 import pytest
 
+from corpus import corpus_folder
 from fuzz.cases import Case, Seeds
 from fuzz.fuzzing import failed
 from fuzz.sweep import FAMILIES, ODD, cases, places
 
-EACH, SLICES = 150, 2
+EACH, SLICES = 150 if corpus_folder() else 600, 2
 seeds = functools.cache(Seeds)
 TARGETS = ["anthropic-messages", "google-interactions", "openai-chat", "openai-responses:open-responses"]
 
