@@ -114,13 +114,9 @@ def json_text(value: Any) -> str:
 
 def same(one: Any, other: Any) -> bool:
     """Equality of JSON values: 1 is not true, key order does not matter."""
-    if type(one) is not type(other) and (type(one) is bool or type(other) is bool):
-        return False
     try:
-        if one != other:
-            return False
-        return type(one) not in (dict, list) or _sorted(one) == _sorted(other)
-    except (RecursionError, TypeError, ValueError):
+        return bool(one == other) and same_as(one) == same_as(other)  # the first is quick to say no
+    except RecursionError:
         return False
 
 

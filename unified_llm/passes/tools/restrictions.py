@@ -14,7 +14,7 @@ from ...engine.adapter import Adapter, Kind
 from ...engine.pairs.writing import Writer
 from ...types._tables import NARROWS
 from ..trial import Trial, write_trial
-from .tool_choice import ChoiceIndex, entry_keys, tool_keys
+from .tool_choice import ChoiceIndex, entry_keys, kind_of, tool_keys
 
 __all__ = ["keep_restrictions"]
 
@@ -97,7 +97,7 @@ class _Restricting:
                 # It takes no tools at all, which its writer reports.
                 self.tools = []
                 return
-            barred = {self.natives.get(str(tool.get("type"))) for tool in tried if id(tool) in trial.whole}
+            barred = {self.natives.get(kind_of(tool)) for tool in tried if id(tool) in trial.whole}
             kept, reasons = [], []
             for tool, copy in zip(self.tools, tried):
                 original = originals.get(id(tool), tool)
@@ -125,7 +125,7 @@ class _Restricting:
 
     def _without_harmless(self, tool: Node, lost: Iterable[Keys]) -> Node:
         """The tool without values that the target has no field for and that restrict nothing."""
-        table, harmless = NARROWS.get(str(tool.get("type")), {}), []
+        table, harmless = NARROWS.get(kind_of(tool), {}), []
         for keys in lost:
             value = _at(tool, keys)
             if len(keys) == 1 and keys[0] in table and value in table[keys[0]] and value not in ([], {}):
@@ -148,7 +148,7 @@ class _Restricting:
         """The tool with the restrictions that its own protocol imposes by default."""
         if id(tool) in self.unrestricted:
             return tool
-        implied = self.implied.get(str(tool.get("type")), {})
+        implied = self.implied.get(kind_of(tool), {})
         unsaid = {key: value for key, value in implied.items() if tool.get(key) is None}
         return {**tool, **unsaid} if unsaid else tool
 
@@ -158,7 +158,7 @@ class _Restricting:
             value = _at(tool, keys)
             native = value.keys() & self.natives.keys() if type(value) is dict else set()
             return next((key for key in sorted(native) if self.natives[key] == tool.get("type")), None)
-        table = NARROWS.get(str(tool.get("type")), {})
+        table = NARROWS.get(kind_of(tool), {})
         path = ".".join(map(str, keys))
         for name in sorted(table, key=len, reverse=True):
             if name == path or name.startswith(path + ".") or path.startswith(name + "."):
@@ -179,7 +179,7 @@ class _Restricting:
         if self.chosen is not None:
             choice = self._settle_others(choice, self.chosen)
         elif self.widens is not None and choice in ("none", "required"):
-            if any(str(tool.get("type")) not in self.widens for tool in self.tools):
+            if any(kind_of(tool) not in self.widens for tool in self.tools):
                 detail = "holds for hosted tools too" if choice == "none" else "a call of a hosted tool meets it too"
                 self.writer.report(self.request, ("tool_choice",), "approximated", detail)
         if not self.tools:
@@ -193,7 +193,7 @@ class _Restricting:
         """Withhold what the choice leaves out and would not keep from being called; the choice among the others."""
         listed = choice.get("tools") if type(choice) is dict and choice.get("type") == "allowed_tools" else None
         named = listed if listed is not None else [choice] if type(choice) is dict else []
-        if choice == "required" and any(str(tool.get("type")) not in chosen for tool in self.tools):
+        if choice == "required" and any(kind_of(tool) not in chosen for tool in self.tools):
             self.writer.report(self.request, ("tool_choice",), "approximated", "only a call of a function meets it")
         if (type(choice) is not dict and choice != "none") or type(named) is not list:
             return choice
@@ -202,21 +202,21 @@ class _Restricting:
         entries = ChoiceIndex(map(entry_keys, named))
         kept = []
         for tool in self.tools:
-            if str(tool.get("type")) in chosen or entries.first(tool_keys(tool)) is not None:
+            if kind_of(tool) in chosen or entries.first(tool_keys(tool)) is not None:
                 kept.append(tool)
             else:
                 self.writer.drop(tool, "left out by tool_choice, which decides about functions only")
         if len(kept) < len(self.tools):
             self.tools = kept
             self.put("tools", kept or None)
-        functions = [entry for entry in named if str(entry.get("type")) in chosen]
+        functions = [entry for entry in named if kind_of(entry) in chosen]
         if listed is None or choice.get("mode") not in (None, "auto") or not functions or len(functions) == len(named):
             return choice
         there = ChoiceIndex(map(tool_keys, self.tools))
         for place, entry in enumerate(named):
-            if str(entry.get("type")) not in chosen and there.first(entry_keys(entry)) is None:
+            if kind_of(entry) not in chosen and there.first(entry_keys(entry)) is None:
                 functions.append(entry)
-            elif str(entry.get("type")) not in chosen:
+            elif kind_of(entry) not in chosen:
                 at = ("tool_choice", "tools", place)
                 self.writer.report(self.request, at, "approximated", "callable whatever the choice is")
         made = {**choice, "tools": functions}

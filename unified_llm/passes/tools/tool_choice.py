@@ -7,7 +7,7 @@ from typing import Any
 
 from .tool_list import word
 
-__all__ = ["ChoiceIndex", "entry_keys", "is_meant", "tool_keys"]
+__all__ = ["ChoiceIndex", "entry_keys", "is_meant", "kind_of", "tool_keys"]
 
 Node = dict[str, Any]
 Key = tuple[Any, ...]
@@ -18,16 +18,21 @@ _NAMING = {"function": "name", "custom": "name", "mcp": "server_label"}
 
 def tool_keys(tool: Node) -> set[Key]:
     """What entries may name a tool by: one of these is among the keys of each entry that does."""
-    kind = str(tool.get("type"))
+    kind = kind_of(tool)
     keys: set[Key] = {("is", kind), *(("below", stem) for stem in _stems(kind))}
     if kind in _NAMING:
         keys.add(("named", kind, word(tool.get(_NAMING[kind]))))
     return keys
 
 
+def kind_of(node: Node) -> str:
+    """The type of a tool or of an entry of a choice as a word, whatever stands there."""
+    return str(node.get("type"))
+
+
 def entry_keys(entry: Node) -> set[Key]:
     """What an entry of a choice names tools by."""
-    kind = str(entry.get("type"))
+    kind = kind_of(entry)
     if kind in _NAMING:
         return {("named", kind, word(entry.get(_NAMING[kind])))}
     # Hosted tools have versions and previews.
