@@ -115,7 +115,7 @@ def json_text(value: Any) -> str:
 def same(one: Any, other: Any) -> bool:
     """Equality of JSON values: 1 is not true, key order does not matter."""
     try:
-        return bool(one == other) and same_as(one) == same_as(other)  # the first is quick to say no
+        return bool(one == other) and same_as(one) == same_as(other)  # the first is quicker where they differ
     except RecursionError:
         return False
 
