@@ -183,3 +183,39 @@ def test_a_server_of_tools_that_is_not_connected(server: Any) -> None:
         ul.InvalidArgument, match=r"is not connected; use it in a block: (async )?with \w+\(\.\.\.\) as"
     ):
         ul.Client(model="local/echo").responses.create(input="Hi", tools=[server])
+
+
+@pytest.mark.parametrize("data", ["data: {}\n\n", b"data: {}\n\n", bytearray(b"x")])
+def test_bytes_in_the_place_of_their_iterable(data: Any) -> None:
+    with pytest.raises(ul.InvalidArgument, match=r"takes an iterable of bytes, not \w+; pass \[data\]"):
+        list(ul.translate_sse(data, source="openai-chat", target="anthropic-messages"))
+
+
+def test_a_loss_is_explained_by_its_capability() -> None:
+    loss = ul.Loss("/seed", "sampling.seed", "lost", "why")
+    losses = ul.Losses([loss])
+    assert losses.explain(loss) == losses.explain("sampling.seed")
+    with pytest.raises(ul.InvalidArgument, match="takes the name of a capability, or a loss; not int"):
+        losses.explain(5)  # type: ignore[arg-type]
+
+
+class Database:
+    pass
+
+
+def search(text: str, database: Database) -> str:
+    return text
+
+
+def test_a_tool_with_an_argument_that_no_model_can_give() -> None:
+    with pytest.raises(ul.InvalidBody, match=r"/tools/0: search.*no model can give database, a Database; use a type"):
+        ul.Client().responses.run(model="local/echo", input="Hi", tools=[search])
+
+
+def test_a_result_asked_for_after_the_stream_failed_is_the_same_error() -> None:
+    stream = ul.Client(model="local/echo", max_retries=0).responses.create(input="[[break after 6]] a b c", stream=True)
+    with pytest.raises(ul.StreamInterruptedError) as first:
+        list(stream)
+    with pytest.raises(ul.StreamInterruptedError) as second:
+        stream.get_final_response()
+    assert second.value is first.value

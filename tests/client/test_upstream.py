@@ -239,3 +239,20 @@ def test_importing_the_library_loads_no_http_library() -> None:
 
 def _here() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+
+
+@pytest.mark.parametrize(("model", "url", "protocol"), [
+    ("anthropic/claude-opus-4-7", "https://api.anthropic.com", "anthropic-messages"),
+    ("anthropic/claude-opus-4-7", "https://api.anthropic.com/v1", "openai-chat:anthropic"),
+    ("anthropic/claude-opus-4-7", "https://proxy.example", "anthropic-messages"),
+    ("google/gemini-3-pro-preview", "https://generativelanguage.googleapis.com/v1beta/openai", "openai-chat:google"),
+    ("google/gemini-3-pro-preview", "https://proxy.example/v1beta", "google-interactions"),
+    ("openai/gpt-5.5", "https://api.openai.com/v1", "openai-responses:openai"),
+    ("openai/gpt-5.5", "http://localhost:8000/v1", "openai-chat"),
+    ("mistral/mistral-small-latest", "https://proxy.example/v1", "openai-chat"),
+    ("mine/m", "http://localhost:8000/v1", "openai-chat"),
+])  # fmt: skip
+def test_a_provider_at_another_url_keeps_its_protocol(model: str, url: str, protocol: str) -> None:
+    made = ul.Upstream.of(model, base_url=url)
+    assert (made.protocol, made.base_url, made.provider) == (protocol, url, model.partition("/")[0])
+    assert ul.Upstream.of(model, base_url=url, protocol="openai-chat").protocol == "openai-chat"

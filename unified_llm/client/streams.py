@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, Self
 
-from ..foundation.errors import RemoteProtocolError
+from ..foundation.errors import RemoteProtocolError, UnifiedLLMError
 from ..losses import Losses
 from .opening import Opening
 from .results import Result, T
@@ -83,6 +83,11 @@ class _Seen:
             raise self._opening.broken(str(error)) from error
         return [validate("event", event) for event in events if event["type"] != "error"]
 
+    def _final(self) -> Result[Any]:
+        if isinstance(self._error, UnifiedLLMError):
+            raise self._error  # again, for whoever asks after the stream has failed
+        return self._opening.result()
+
     def _check(self) -> None:
         """Raise what the provider says went wrong, once."""
         failure = self._opening.failure() if self._opening.reader.failure is not None and not self._raised else None
@@ -134,7 +139,7 @@ class EventStream(_Seen, Generic[T]):
         """The whole answer, as `create` without streaming gives it."""
         for _ in self:
             pass
-        return self._opening.result()
+        return self._final()
 
     @property
     def text_deltas(self) -> Iterator[str]:
@@ -191,7 +196,7 @@ class AsyncEventStream(_Seen, Generic[T]):
         """The whole answer, as `create` without streaming gives it."""
         async for _ in self:
             pass
-        return self._opening.result()
+        return self._final()
 
     @property
     def text_deltas(self) -> AsyncIterator[str]:

@@ -22,11 +22,14 @@ def advice(capability: str) -> str:
     return _advice().get(capability, "")
 
 
-def explain(capability: str, losses: Sequence[Loss]) -> str:
+def explain(capability: str | Loss, losses: Sequence[Loss]) -> str:
     """What a capability is, what happened to it in a report and why, and what to do instead.
 
-    Raises `InvalidArgument` for a name that is not a capability.
+    Raises `InvalidArgument` for what is not the name of a capability, nor an entry of a report.
     """
+    capability = capability.capability if isinstance(capability, Loss) else capability
+    if not isinstance(capability, str):
+        raise InvalidArgument(f"explain() takes the name of a capability, or a loss; not {type(capability).__name__}")
     if not is_capability(capability):
         meant = near(capability)
         raise InvalidArgument(f"unknown capability {capability!r}" + (meant and f"; did you mean {meant!r}?"))

@@ -101,8 +101,8 @@ class Losses(tuple[Loss, ...]):
         """
         return grouped(self)
 
-    def explain(self, capability: str) -> str:
-        """What a capability is, what happened to it here and why, and what to do instead.
+    def explain(self, capability: str | Loss) -> str:
+        """What a capability is, what happened to it here and why, and what to do instead; also that of one loss.
 
         Raises `InvalidArgument` for a name that is not a capability.
 

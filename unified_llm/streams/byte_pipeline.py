@@ -233,6 +233,11 @@ def _unreported(source: str, target: str, options: Mapping[str, Any]) -> ByteStr
     return ByteStream(source, target, trial=trial, **options)
 
 
+def _check_chunks(chunks: Any) -> None:
+    if isinstance(chunks, (str, bytes, bytearray, memoryview)):
+        raise InvalidArgument(f"translate_sse() takes an iterable of bytes, not {type(chunks).__name__}; pass [data]")
+
+
 @spelled_out(BytesKeywords, convert)
 def translate_sse(
     chunks: Iterable[bytes], *, source: ProtocolName, target: ProtocolName, **options: Unpack[BytesKeywords]
@@ -252,6 +257,7 @@ def translate_sse(
     >>> b"".join(events).partition(b"\\n")[0]
     b'event: message_start'
     """
+    _check_chunks(chunks)
     binary = adapter(target).streams.framing.binary
     if source == target and not options and not binary:
         passing = _Unchanged()
@@ -280,6 +286,7 @@ async def atranslate_sse(
     >>> asyncio.run(main())
     b'data: [DONE]\\n\\n'
     """
+    _check_chunks(chunks)
     binary = adapter(target).streams.framing.binary
     passing = _Unchanged() if source == target and not options and not binary else None
     stream = _unreported(source, target, options) if passing is None else None

@@ -9,9 +9,10 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, cast
 
-from pydantic import TypeAdapter
+from pydantic import PydanticSchemaGenerationError, TypeAdapter
 
 from .docstrings import parse
 
@@ -58,13 +59,26 @@ class Signature:
         # What pydantic looks at, instead of the function itself: the context is not an argument, and nothing is called.
         call.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
         call.__annotations__ = {each.name: each.annotation for each in shown}
-        self._adapter: TypeAdapter[Any] = TypeAdapter(cast(Any, call))
+        self._adapter: TypeAdapter[Any] = _adapter(call, shown, _name(function))
         self.parameters: Schema = _tidied(self._adapter.json_schema(), said)
 
     def arguments(self, text: str) -> Schema:
         """The keywords of a call from the JSON text a model wrote; raises pydantic's `ValidationError`."""
         found: Schema = self._adapter.validate_json(text.strip() or "{}")
         return found
+
+
+def _adapter(call: Callable[..., Any], parameters: list[inspect.Parameter], name: str) -> TypeAdapter[Any]:
+    try:
+        return TypeAdapter(cast(Any, call))
+    except PydanticSchemaGenerationError as error:
+        for each in parameters:
+            with suppress(PydanticSchemaGenerationError):
+                TypeAdapter(each.annotation)
+                continue
+            kind = getattr(each.annotation, "__name__", each.annotation)
+            raise TypeError(f"{name}(): no model can give {each.name}, a {kind}; use a type that JSON has") from error
+        raise
 
 
 def signature_of(function: Callable[..., Any], context_type: type) -> Signature:

@@ -64,7 +64,7 @@ class Limits:
         """Raise `ToolLoopLimitError` where a turn calls more tools than may still be called."""
         ran = sum(len(step.output_nodes) for step in steps) + calls
         if self.max_tool_calls is not None and ran > self.max_tool_calls:
-            self._stop("max_tool_calls", f"more than {self.max_tool_calls} tool calls", steps)
+            self._stop("max_tool_calls", f"more than max_tool_calls={self.max_tool_calls} tool calls", steps)
 
     def check_spent(self, steps: Sequence[Step]) -> None:
         """Raise `ToolLoopLimitError` where another turn would exceed the tokens or the cost, `UnknownPrice` where that

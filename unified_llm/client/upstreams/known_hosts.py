@@ -7,12 +7,41 @@ from collections.abc import Iterator
 
 import httpx2
 
+from ...foundation.errors import UnknownProvider
 from ...foundation.usage_errors import InvalidArgument
 from ...models.endpoints import Endpoint, Provider, provider
-from ...models.provider_table import table
+from ...models.provider_table import compatible, table
+from ...models.selection import select
 from .references import taken_apart
 
-__all__ = ["hosts"]
+__all__ = ["hosts", "spoken_at"]
+
+
+def spoken_at(provider_id: str, model: str, url: str) -> str:
+    """The protocol of a provider's API at a base URL of the caller's, with its dialect at the provider's own host.
+
+    A provider whose own server has the protocol that most servers are compatible with beside its others has no more
+    than that elsewhere; the others have a protocol of their own, which a proxy of theirs has too.
+
+    >>> spoken_at("openai", "gpt-5.5", "http://localhost:8000/v1")
+    'openai-chat'
+    >>> spoken_at("anthropic", "claude-opus-4-7", "https://proxy.example")
+    'anthropic-messages'
+    """
+    try:
+        owner = provider(provider_id, model=model or None)
+    except UnknownProvider:
+        return compatible()
+    here = [endpoint for each, endpoint, _ in hosts(url) if each.id == owner.id]
+    exact = [endpoint.target for endpoint in here if endpoint.base_url.rstrip("/") == url.rstrip("/")]
+    offered = owner.serving(model) if model else owner.endpoints
+    if not offered:
+        return exact[0] if exact else compatible()
+    best = select(owner.id, model).endpoint if model else offered[0]
+    if here:
+        return best.target if best.target in exact or not exact else exact[0]
+    beside = [endpoint.protocol for endpoint in offered if endpoint.base_url == offered[0].base_url]
+    return compatible() if compatible() in beside else best.protocol
 
 
 def hosts(url: str) -> Iterator[tuple[Provider, Endpoint, bool]]:

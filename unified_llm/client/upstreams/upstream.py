@@ -22,7 +22,7 @@ from ...models.provider_table import compatible
 from ...models.selection import select
 from ...passes.keywords import spelled_out
 from .credentials import KeyAuth
-from .known_hosts import hosts
+from .known_hosts import hosts, spoken_at
 from .loading import AUTO, from_sdk, loaded
 from .logins import auth_of, keyed, logged_in, with_key
 from .options import UpstreamKeywords, check_row, meanings, row_of_environment, rows_of
@@ -224,7 +224,8 @@ def upstream(
     """The upstream that `ref` names.
 
     `ref` is "provider/model" or "provider" (`unified_llm.models`), a base URL of any server, an official SDK's client,
-    or an `Upstream`. `protocol` (with a dialect behind a colon) is used in any case. With None or "auto" a provider
+    or an `Upstream`. `base_url` is another place of the provider's API, such as a proxy, with its login.
+    `protocol` (with a dialect behind a colon) is used in any case. With None or "auto" a provider
     that has several gets the one with the least losses: of `request` (a wire document of `source`, or a canonical
     one) where it is given, else of each request as it comes (`Upstream.others`). For a URL of an unknown host it
     is the one most servers are compatible with. `api_key` is a key, a function that gives one, or a mapping of both by
@@ -242,6 +243,8 @@ def upstream(
 provider='anthropic', scope=None, defaults={}, fixed={}, omitted=(), path='', stream_path='', timeout=None)
     >>> upstream("http://localhost:8000/v1", model="qwen3").protocol
     'openai-chat'
+    >>> upstream("anthropic/claude-opus-4-7", base_url="https://proxy.example").protocol
+    'anthropic-messages'
     """
     check_names(changes, (each.name for each in fields(Upstream)))
     if isinstance(auth, str):
@@ -289,7 +292,8 @@ provider='anthropic', scope=None, defaults={}, fixed={}, omitted=(), path='', st
             offered = owner.serving(model) if model else owner.endpoints
             others = tuple(each for each in offered if each.protocol != endpoint.protocol)
     else:
-        choice = select(name, model or "-", force_protocol=protocol or compatible(), base_url=base_url)
+        spoken = protocol or spoken_at(name, model, base_url)
+        choice = select(name, model or "-", force_protocol=spoken, base_url=base_url)
         owner, endpoint = choice.provider, choice.endpoint
     made = _made(owner, endpoint, model or None, variables or {})
     if others:
