@@ -85,7 +85,7 @@ class _Seen:
 
     def _final(self) -> Result[Any]:
         if isinstance(self._error, UnifiedLLMError):
-            raise self._error  # again, for whoever asks after the stream has failed
+            raise self._error  # again, where the result is read after the stream has failed
         return self._opening.result()
 
     def _check(self) -> None:
