@@ -270,3 +270,20 @@ def test_the_choice_is_the_same_every_time() -> None:
         return select("openrouter/openai/gpt-5.5", request=body, source="openai-chat")
 
     assert chosen().to_json() == chosen().to_json()
+
+
+@pytest.mark.parametrize(("model", "source", "protocol"), [
+    ("local/echo", "anthropic-messages", "anthropic-messages"),
+    ("local/echo", "google-generate-content", "google-generate-content"),
+    ("google/gemini-3-pro-preview", "google-generate-content", "google-generate-content"),
+    ("google/gemini-3-pro-preview", "google-interactions", "google-interactions"),
+    ("google/gemini-3-pro-preview", "openai-responses", "google-interactions"),
+    ("openai/gpt-4o", "openai-chat", "openai-chat"),
+    ("openai/gpt-5.5", "openai-chat", "openai-responses"),  # where its reasoning returns
+])  # fmt: skip
+def test_of_what_is_as_good_the_protocol_of_the_request_is_chosen(model: str, source: str, protocol: str) -> None:
+    name = model.partition("/")[2]
+    request = ul.convert(
+        {"model": name, "messages": [{"role": "user", "content": "Hi"}]}, source="openai-chat", target=source
+    )
+    assert select(model, request=request.value, source=source).protocol == protocol

@@ -149,9 +149,11 @@ def select(
     `provider_id` is a provider, or "provider/model" in one. `request` is weighed when given: a wire document of the
     protocol `source`, or a canonical request without one. Without a request the model decides: one that reasons goes
     where its reasoning can return; whether it does is known from the catalog, else from its profile, unless
-    `reasoning` is set. `force_protocol` (with a dialect behind a colon if needed) overrides all of it; for a
-    protocol the table does not have there, and for an unknown provider, pass `base_url` too. Without `thorough` the
-    first protocol that has nothing against it is chosen, and those behind it, which cannot be better, are not weighed.
+    `reasoning` is set. Of protocols with as little against them `source` is chosen, whose answers need no conversion
+    either, else the first of the provider's. `force_protocol` (with a dialect behind a colon if needed) overrides all
+    of it; for a protocol the table does not have there, and for an unknown provider, pass `base_url` too. Without
+    `thorough` the first protocol that has nothing against it is chosen, and those behind it, which cannot be better,
+    are not weighed.
 
     A model that is not in the catalog is not an error. Raises `UnknownProvider`, `UnknownProtocol`,
     `CapabilityRefused` when every offered protocol refuses the request, and `ValueError` when no protocol is known
@@ -180,7 +182,8 @@ def select(
     reasons = _thinks(known, model) if reasoning is None else reasoning
     asked = _canonical(request, source) if request is not None else {}
     weighed: list[Candidate] = []
-    for each in offered:
+    own = source.partition(":")[0] if source is not None else ""
+    for each in sorted(offered, key=lambda each: each.protocol != own):
         weighed.append(_weigh(each, model, reasons, request, source, asked))
         if not thorough and not weighed[-1].impossible and not weighed[-1].weight:
             break
