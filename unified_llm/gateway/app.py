@@ -212,6 +212,7 @@ class Gateway:
                 found = await self._admission.admit(head, known)
             else:
                 note(match=found.route, key=found.key)
+            await self.quota.refresh(found.key)
             self.enter(found.key)
             try:
                 content = await self._content(found, length, receive)

@@ -239,6 +239,7 @@ class Session:
             raise Refusal(400, "invalid_request", f"{field} is not supported over WebSocket; use POST", code=field)
         request = {name: value for name, value in body.items() if name not in self._socket.own}
         content = dump({**request, takes(adapter(surface), "stream") or "stream": True})
+        await gateway.quota.refresh(key)
         with gateway.counted(key):
             if self._socket.prepares(body):
                 return await self._prepare(lane, key, content)
