@@ -75,7 +75,7 @@ def test_a_count_is_read_where_it_is_old_and_may_matter(house: House, database: 
         now = time.monotonic()
         found = []
         for age in ages:
-            counted._heard[window.name] = now - age
+            counted._read_at[window.name] = now - age
             found.append(counted.is_stale(window, 4))
         return found
 

@@ -19,6 +19,7 @@ from .reload import Reloader
 __all__ = ["Server"]
 
 _PIECE = 1 << 18  # bytes that come at once
+_FAREWELL = 1.0  # seconds for the last events of what is not finished
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
@@ -172,5 +173,11 @@ class Server(uvicorn.Server):
         self._gateway.draining = True
         if self._reloader is not None:
             self._reloader.stop()
-        await super().shutdown(sockets)
+        # uvicorn cancels what is left without a word to the client, so it is ended a moment before.
+        most = self.config.timeout_graceful_shutdown or 0
+        last = asyncio.get_running_loop().call_later(most - min(_FAREWELL, most / 4), self._gateway.stop)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            last.cancel()
         await asyncio.sleep(0)

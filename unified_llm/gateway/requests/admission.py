@@ -6,17 +6,20 @@ again, until the configuration changes, and nothing of it is worked out twice.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from ...client.transports.route_matching import Match, recognize
 from ..access.callers import Access, Key
-from ..responses.replies import Refusal, Scope, Whole, allowed_methods, json_reply
+from ..configuration.config import GatewaySettings
+from ..responses.replies import Receive, Refusal, Scope, Whole, allowed_methods, json_reply, stopping
+from ..responses.watch import was_stopped
 from ..routes.files import Files
 from ..state.store import StoreUnavailable
 from ..state.turns import unavailable
 from ..telemetry.reports import note
-from .body import has_json
+from .body import check_media_type, has_json, read_body
 from .head import LENGTH, Head
 from .versions import answered_version, versioned
 
@@ -48,6 +51,18 @@ class Admitted(NamedTuple):
     shown: dict[str, str]
     coding: str
     is_json: bool
+
+    async def content(self, receive: Receive, length: str, limits: GatewaySettings) -> bytes:
+        """The body, with the length that the head declares. Raises `Refusal` and `Disconnected`."""
+        try:
+            content = await read_body(receive, self.coding, length, limits, self.most)
+        except asyncio.CancelledError:
+            if not was_stopped():
+                raise
+            raise stopping() from None
+        if content and not self.is_json and self.most is None:
+            check_media_type(self.head.headers)
+        return content
 
 
 def known_by(scope: Scope) -> tuple[Known, str]:

@@ -1,7 +1,7 @@
 """Counters of limits and budgets that all nodes of a database share, and that a restart keeps.
 
 A node counts at once what it admits, and adds it to the database a moment later, in one statement for all counters; the
-same statement returns what all nodes have counted. A node that has not heard of a counter for such a moment reads it
+same statement returns what all nodes have counted. A node whose count is older than such a moment reads it
 before it admits. So a limit is exact within what other nodes admit in two such moments, 0.2 seconds. Windows are fixed:
 they begin with the first use, on whichever node it is.
 """
@@ -40,7 +40,7 @@ class SharedCounters:
         self._new: Counter[str] = Counter()  # what was used here since
         self._sent: Counter[str] = Counter()  # what is on its way to the database
         self._lengths: dict[str, int] = {}
-        self._heard: dict[str, float] = {}  # when the count of all nodes was read
+        self._read_at: dict[str, float] = {}  # when the count of all nodes was read
         self._asked: set[str] = set()  # what is to be read
         self._no_sooner = 0.0  # when it may be read again
         # A count that is read while uses are on their way might contain them, and they would count twice.
@@ -72,7 +72,7 @@ class SharedCounters:
         used, now = self.used(window), time.monotonic()
         if used >= amount or now < self._no_sooner or self.store.is_away:
             return False
-        return now - self._heard.get(window.name, -FAR) >= (FLUSH if 2 * used >= amount else FAR)
+        return now - self._read_at.get(window.name, -FAR) >= (FLUSH if 2 * used >= amount else FAR)
 
     async def refresh(self, windows: Iterable[Window]) -> None:
         """Read what all nodes have used, for all who wait in one statement. Without the database, nothing is read."""
@@ -98,12 +98,12 @@ class SharedCounters:
         except BaseException:
             self._asked |= names  # the next one reads it, also where a client has left
             raise
-        self._heard.update(dict.fromkeys(names, began))  # of what is unused there is none
+        self._read_at.update(dict.fromkeys(names, began))  # of what is unused there is none
 
     def _learn(self, found: dict[str, tuple[int, float]], began: float) -> None:
         """Take what all nodes have used."""
         self._known.update(found)
-        self._heard.update(dict.fromkeys(found, began))
+        self._read_at.update(dict.fromkeys(found, began))
         self._asked -= found.keys()
 
     async def aclose(self) -> None:
