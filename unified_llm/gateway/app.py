@@ -111,7 +111,7 @@ class Gateway:
             **dict.fromkeys(CACHE_KINDS, self.caches),
             **dict.fromkeys(CONVERSATIONS, self.conversations),
         }
-        self.draining = False
+        self.draining = self.closing = False  # not ready any more; no connection is accepted any more
         self.busy: int = 0
         self.sockets: Counter[str] = Counter[str]()  # requests, and the WebSockets of each key
         self._secret = self.config.gateway.secret()

@@ -200,7 +200,7 @@ async def events_of(wire: AsyncWire, reply: Reply, finish: Finish | None = None)
         except asyncio.CancelledError:
             if not was_stopped():
                 raise
-            last = surface.broken(stopping().error())
+            last = surface.stopped(stopping().error())
         for event in last:
             yield event
     finally:

@@ -16,7 +16,7 @@ _stopped: WeakSet[asyncio.Task[Any]] = WeakSet()
 
 
 def was_stopped() -> bool:
-    """Whether this task was cancelled by `Watch.stop`, asked once: from then on it is not cancelled any more."""
+    """Whether this task was cancelled by `Watch.stop`; true once, and from then on it is not cancelled any more."""
     task = asyncio.current_task()
     if task is None or task not in _stopped:
         return False

@@ -78,7 +78,7 @@ async def serve(gateway: Gateway, head: Head, scope: Scope, receive: Receive, se
 
 def _check_room(gateway: Gateway, key: Key) -> None:
     """Raise `Refusal` (429, 503) where no other connection of a key is accepted."""
-    if gateway.draining:
+    if gateway.closing:
         raise Refusal(503, "overloaded", "the gateway is stopping", headers={"retry-after": "5"})
     limits = gateway.config.gateway
     if gateway.sockets.total() >= limits.max_parallel or gateway.sockets[key.name] >= limits.max_sockets:
