@@ -60,6 +60,7 @@ from .state.continuity import Continuity, ask, keep
 from .state.conversations import ConversationStore
 from .state.counters import SharedCounters
 from .state.naming import renamed
+from .state.reachable import Reachable
 from .state.runs.runs import Runs
 from .state.store import Store, StoreUnavailable
 from .state.turns import Pending, Turns, unavailable
@@ -118,6 +119,7 @@ class Gateway:
         self._interim: bytes | None = None
         self._admission: Admission = Admission(self.access, self.files)
         self._watch = Watch()
+        self._stores: Reachable | None = Reachable(self.store) if self.config.state.required else None
         self._looking: asyncio.Future[None] | None = None
 
     def stop(self) -> None:
@@ -211,7 +213,8 @@ class Gateway:
                     self.access.check_admin(head.headers, head.query)
                     own: Whole | None = self.recorder.shown(head.method, head.path, head.query)
                 else:
-                    own = probe(head, self.draining) or self.access.preflight(head.method, head.headers)
+                    own = await probe(head, self.draining, self._stores)
+                    own = own or self.access.preflight(head.method, head.headers)
                 if own is not None:
                     await send_whole(send, own, body=head.method != "HEAD")
                     return

@@ -7,7 +7,7 @@ again, until the configuration changes, and nothing of it is worked out twice.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from ...client.transports.route_matching import Match, recognize
@@ -128,12 +128,17 @@ def _unmatched(head: Head) -> NoReturn:
     raise Refusal(404, "not_found", f"unknown route {head.method} {head.path}", code="unknown_route")
 
 
-def probe(head: Head, draining: bool) -> Whole | None:
-    """The response to a probe, which needs neither key nor protocol; None for any other request."""
+async def probe(head: Head, draining: bool, stores: Callable[[], Awaitable[bool]] | None) -> Whole | None:
+    """The response to a probe, which needs neither key nor protocol; None for any other request.
+
+    `stores` is whether responses can be stored, where they have to be.
+    """
     if head.path not in _LIVE and head.path not in _READY and head.path != "/":
         return None
     if head.method not in ("GET", "HEAD"):
         raise Refusal(405, "invalid_request", f"{head.path} has no {head.method}", headers={"allow": "GET, HEAD"})
     if head.path in _READY and draining:
         return json_reply({"status": "stopping"}, 503, {"retry-after": "5"})
+    if head.path in _READY and stores is not None and not await stores():
+        return json_reply({"status": "without database"}, 503, {"retry-after": "5"})
     return json_reply({"status": "ok"})
