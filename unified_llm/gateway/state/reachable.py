@@ -1,4 +1,4 @@
-"""Whether the database answers, for probes, which need no key: it is tried at most once a second, whoever calls."""
+"""Whether the database answers, for probes, which need no key: it is tried at most once a second for all of them."""
 
 from __future__ import annotations
 
