@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import gzip
 import hashlib
 import zlib
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import zstandard
 
-from gateway.serving import PROTOCOLS, House
+from gateway.serving import PROTOCOLS, House, until
 from unified_llm.gateway.access.callers import new_key
+from unified_llm.gateway.state import reachable
+from unified_llm.gateway.state.store import Store
 
 CHAT = {"model": "openai-chat", "messages": [{"role": "user", "content": "Hi"}]}
 ROUTES = {
@@ -223,6 +229,40 @@ def test_probes(house: House) -> None:
     gateway.draining = True
     assert house.ask(gateway, "GET", "/health/ready").status_code == 503
     assert house.ask(gateway, "GET", "/health/live").status_code == 200
+
+
+def test_a_gateway_that_has_to_store_is_not_ready_without_its_database(
+    house: House, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(reachable, "_AGE", 0)
+    url = f"sqlite:///{tmp_path}/later/gateway.db"
+    gateway = house.gateway(state={"url": url, "required": True})
+    found = house.ask(gateway, "GET", "/health/ready")
+    assert found.status_code == 503 and found.headers["retry-after"]
+    assert house.ask(gateway, "GET", "/health/live").status_code == 200
+    other = house.gateway(state={"url": url})
+    assert house.ask(other, "GET", "/health/ready").status_code == 200, "it answers without storing"
+    (tmp_path / "later").mkdir()
+    until(lambda: house.ask(gateway, "GET", "/health/ready").status_code == 200)
+
+
+def test_a_database_that_hangs_is_tried_by_one_probe_for_all(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reachable, "_AGE", 3_600)
+    monkeypatch.setattr(reachable, "_PATIENCE", 0.01)
+    tries: list[bool] = []
+
+    @contextlib.asynccontextmanager
+    async def hanging(self: Store) -> AsyncIterator[None]:
+        tries.append(True)
+        await asyncio.Event().wait()
+        yield
+
+    gateway = house.gateway(state={"url": "sqlite://", "required": True})
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "connection", hanging)
+        for _ in range(3):
+            assert house.ask(gateway, "GET", "/health/ready").status_code == 503
+    assert tries == [True]
 
 
 # ---- compressed bodies ----------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -159,6 +160,82 @@ def test_open_streams_are_finished_before_the_end(house: House) -> None:
         assert first + rest == b"".join(STREAM)
         served.thread.join(PATIENCE)
         assert not served.thread.is_alive()
+
+
+def test_new_requests_are_answered_while_probes_are_told(house: House) -> None:
+    """`drain`: SIGTERM, ready is 503 on a new connection, and a request is answered; a second signal ends it."""
+    served = served_over(house, house.upstream("openai-chat"), drain=3_600)
+    served.server.handle_exit(signal.SIGTERM, None)
+    assert httpx2.get(f"{served.url}/health/ready", timeout=PATIENCE).status_code == 503
+    assert httpx2.get(f"{served.url}/health/live", timeout=PATIENCE).status_code == 200
+    body = {"model": "m", "messages": ASKED["messages"]}
+    assert httpx2.post(f"{served.url}/v1/chat/completions", json=body, timeout=PATIENCE).status_code == 200
+    assert not served.server.should_exit
+    served.server.handle_exit(signal.SIGTERM, None)
+    served.thread.join(PATIENCE)
+    assert not served.thread.is_alive()
+    with pytest.raises(httpx2.ConnectError):
+        httpx2.get(f"{served.url}/health/ready", timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("sig", [signal.SIGTERM, signal.SIGINT])
+def test_the_time_of_new_requests_ends(house: House, sig: signal.Signals) -> None:
+    served = served_over(house, house.upstream("openai-chat"), drain=0.2 if sig == signal.SIGTERM else 3_600)
+    served.server.handle_exit(sig, None)
+    served.thread.join(PATIENCE)
+    assert not served.thread.is_alive()
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages", "/v1/responses"])
+@pytest.mark.parametrize("begun", [True, False])
+def test_what_outlives_the_end_gets_an_error(
+    house: House, tmp_path: Path, capsys: pytest.CaptureFixture[str], path: str, begun: bool
+) -> None:
+    """Straight through and converted: an error event of its own protocol, or status 503; no traceback."""
+    log = tmp_path / "requests.log"
+    with loopback() as up:
+        up.answer = lambda exchange: (
+            exchange.send(streamed(STREAM[0], end=False)) if begun else None,
+            exchange.stall(),
+        )
+        settings = {"listen": "127.0.0.1:0", "graceful": 1}
+        upstreams = {"m": up.upstream()}
+        served = Served(house.gateway(upstreams, gateway=settings, telemetry={"log": str(log)}))
+        turn = {"input": "Hi"} if path.endswith("responses") else {"messages": ASKED["messages"]}
+        body = {"model": "m", "stream": True, "max_tokens": 99, **turn}
+        if path.endswith("responses"):
+            body["max_output_tokens"] = body.pop("max_tokens")
+
+        def ended() -> None:
+            until(lambda: up.asked)
+            until(lambda: served.gateway.busy == 1)
+            served.server.handle_exit(signal.SIGTERM, None)
+
+        ending = threading.Thread(target=ended)
+        ending.start()
+        with httpx2.Client(timeout=PATIENCE) as http:
+            reply = http.post(f"{served.url}{path}", json=body)
+        ending.join(PATIENCE)
+        served.thread.join(PATIENCE)
+        assert not served.thread.is_alive()
+    assert reply.status_code == (200 if begun else 503)
+    assert "error" in reply.text and "the gateway is stopping" in reply.text
+    (line,) = [json.loads(each) for each in log.read_text().splitlines()]
+    assert line["error"] == "gateway_stopping" and line["status"] == reply.status_code
+    assert line["complete"] is not begun
+    assert capsys.readouterr().err == ""
+
+
+def test_a_body_that_never_ends_gets_an_error(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+    served = served_over(house, house.upstream("openai-chat"), graceful=1)
+    with socket.create_connection(("127.0.0.1", int(served.url.rpartition(":")[2])), timeout=PATIENCE) as client:
+        head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+        client.sendall(head + b"content-length: 1000\r\n\r\n{")
+        until(lambda: served.gateway.busy == 1)
+        served.server.handle_exit(signal.SIGTERM, None)
+        assert client.recv(100).startswith(b"HTTP/1.1 503 ")
+    served.thread.join(PATIENCE)
+    assert not served.thread.is_alive() and capsys.readouterr().err == ""
 
 
 def test_the_command_starts_says_how_to_use_it_and_stops(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import sqlalchemy as sa
 from gateway.serving import House
 from gateway.test_gateway_quota import BODY, USED, keys, post
 from unified_llm.gateway.access.callers import Key
+from unified_llm.gateway.access.windows import Window
 from unified_llm.gateway.configuration.config import StateSettings
 from unified_llm.gateway.responses.replies import Refusal
 from unified_llm.gateway.state import counters as shared
@@ -44,6 +46,51 @@ def test_nodes_share_a_limit_of_requests(house: House, database: str) -> None:
         house.run(one.counters.open())
         house.run(other.counters.open())
     assert codes == [200] * 5 + [429] * 3
+
+
+@pytest.mark.parametrize("order", [[0, 1], [0, 0, 0, 1], [0, 1, 1, 1]])
+@pytest.mark.parametrize("rule", ["3/minute", "8/minute", "1/minute", "900 tokens/hour"])
+def test_a_node_reads_an_old_count_before_it_admits(
+    house: House, database: str, monkeypatch: pytest.MonkeyPatch, order: list[int], rule: str
+) -> None:
+    """No request at the same time as another one: no node admits what another one has used up a while ago."""
+    monkeypatch.setattr(shared, "FLUSH", 0)  # every count is old
+    monkeypatch.setattr(shared, "FAR", 0)
+    nodes = gateways(house, database, {"limits": [rule]})
+    codes = []
+    for number in range(14):
+        codes.append(post(house, nodes[order[number % len(order)]]).status_code)
+        settle(house, *nodes)
+    most = {"3/minute": 3, "8/minute": 8, "1/minute": 1, "900 tokens/hour": 9}[rule]
+    assert codes == [200] * most + [429] * (14 - most)
+
+
+def test_a_count_is_read_where_it_is_old_and_may_matter(house: House, database: str) -> None:
+    (node,) = gateways(house, database, {"limits": ["4/hour"]}, 1)
+    counted, window, reads = node.counters, Window("requests/blue/hour", 3_600), []
+    read = counted._read
+    counted._read = lambda which: reads.append(which) or read(which)
+
+    async def asked(*ages: float) -> list[bool]:
+        now = time.monotonic()
+        found = []
+        for age in ages:
+            counted._read_at[window.name] = now - age
+            found.append(counted.is_stale(window, 4))
+        return found
+
+    async def used() -> None:
+        assert counted.is_stale(window, 4), "not read yet"
+        await asyncio.gather(*(counted.refresh([window]) for _ in range(20)))
+        assert len(reads) <= 2, "one statement for all who wait"
+        old, older = shared.FLUSH * 2, shared.FAR * 2
+        assert await asked(-9, old, older) == [False, False, True], "more than half is unused"
+        counted.add(window, 2)
+        assert await asked(-9, old) == [False, True]
+        counted.add(window, 2)
+        assert await asked(older) == [False], "refused in any case"
+
+    house.run(used())
 
 
 def test_what_is_admitted_at_once_is_exact_within_a_flush(house: House, database: str) -> None:
@@ -106,6 +153,22 @@ def test_without_the_database_a_node_counts_alone(house: House, tmp_path: Any, m
     monkeypatch.setattr(shared, "FLUSH", 0.01)
     (node,) = gateways(house, f"sqlite:///{tmp_path}/none/at/all.db", {"limits": ["2/hour"]}, 1)
     assert [post(house, node).status_code for _ in range(3)] == [200, 200, 429]
+
+
+def test_a_request_does_not_wait_for_a_database_that_hangs(
+    house: House, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared, "_PATIENCE", 0.01)
+    (node,) = gateways(house, database, {"limits": ["2/hour"]}, 1)
+    waits: list[bool] = []
+
+    async def hanging(which: Any) -> None:
+        waits.append(True)
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(node.counters, "_read", hanging)
+    assert [post(house, node).status_code for _ in range(3)] == [200, 200, 429]
+    assert waits
 
 
 def test_the_default_follows_the_database() -> None:

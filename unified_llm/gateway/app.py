@@ -21,16 +21,16 @@ from ..client.transports.stream_translation import SurfaceStream
 from ..client.transports.translator import Incoming, OnUsage, Reply, Translator
 from ..engine.conversation_api import CONVERSATIONS
 from ..engine.file_api import CACHE_KINDS, KINDS
-from ..foundation.errors import APIConnectionError, APIError, APITimeoutError, CapabilityLost, InvalidRequestError
+from ..foundation.errors import APIConnectionError, APIError, APITimeoutError, CapabilityLost
 from ..foundation.secret import Secret
 from .access.callers import Access, Key
 from .access.quota import Quota
 from .configuration.config import Config, ConfigError
 from .requests.admission import Admission, Admitted, Known, known_by, probe
-from .requests.body import Disconnected, Peek, check_media_type, peek, read_body
+from .requests.body import Disconnected, Peek, peek
 from .requests.head import Head
 from .responses.loss_report import placed
-from .responses.passthrough import Direct, direct
+from .responses.passthrough import direct, passed_reply
 from .responses.replies import (
     Events,
     Finish,
@@ -39,7 +39,6 @@ from .responses.replies import (
     Refusal,
     Scope,
     Send,
-    Watch,
     Whole,
     error_reply,
     protocol_for,
@@ -47,8 +46,10 @@ from .responses.replies import (
     send_passed,
     send_stream,
     send_whole,
+    stopping,
     with_status,
 )
+from .responses.watch import Watch, was_stopped
 from .routes.background import again, begin
 from .routes.caches import Caches
 from .routes.compaction import COMPACT, compaction
@@ -59,6 +60,7 @@ from .state.continuity import Continuity, ask, keep
 from .state.conversations import ConversationStore
 from .state.counters import SharedCounters
 from .state.naming import renamed
+from .state.reachable import Reachable
 from .state.runs.runs import Runs
 from .state.store import Store, StoreUnavailable
 from .state.turns import Pending, Turns, unavailable
@@ -110,14 +112,19 @@ class Gateway:
             **dict.fromkeys(CACHE_KINDS, self.caches),
             **dict.fromkeys(CONVERSATIONS, self.conversations),
         }
-        self.draining = False
+        self.draining = self.closing = False  # not ready any more; no connection is accepted any more
         self.busy: int = 0
         self.sockets: Counter[str] = Counter[str]()  # requests, and the WebSockets of each key
         self._secret = self.config.gateway.secret()
         self._interim: bytes | None = None
         self._admission: Admission = Admission(self.access, self.files)
         self._watch = Watch()
+        self._stores: Reachable | None = Reachable(self.store) if self.config.state.required else None
         self._looking: asyncio.Future[None] | None = None
+
+    def stop(self) -> None:
+        """End what is still answered with an error that its client can read."""
+        self._watch.stop()
 
     def load(self, config: Config, router: Router) -> None:
         """Take another configuration for new requests. Raises `ConfigError` where a restart is needed."""
@@ -144,7 +151,8 @@ class Gateway:
             head = Head.of(scope) if found is None else found.head
             with self.recorder.request(head.method, head.path, head.headers) as record:
                 sending = send if record is None else record.sending(send)
-                await self._http(head, found, known, length, receive, sending)
+                if await self._watch.whole(self._http(head, found, known, length, receive, sending)):
+                    note(refused=stopping().code)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         while (await receive())["type"] != "lifespan.shutdown":
@@ -205,16 +213,18 @@ class Gateway:
                     self.access.check_admin(head.headers, head.query)
                     own: Whole | None = self.recorder.shown(head.method, head.path, head.query)
                 else:
-                    own = probe(head, self.draining) or self.access.preflight(head.method, head.headers)
+                    own = await probe(head, self.draining, self._stores)
+                    own = own or self.access.preflight(head.method, head.headers)
                 if own is not None:
                     await send_whole(send, own, body=head.method != "HEAD")
                     return
                 found = await self._admission.admit(head, known)
             else:
                 note(match=found.route, key=found.key)
+            await self.quota.refresh(found.key)
             self.enter(found.key)
             try:
-                content = await self._content(found, length, receive)
+                content = await found.content(receive, length, self.config.gateway)
                 await self._watch.until_gone(self._answer(found, content, send), receive)
             finally:
                 self.leave(found.key)
@@ -246,12 +256,6 @@ class Gateway:
         self.busy -= 1
         self.quota.leave(key)
 
-    async def _content(self, found: Admitted, length: str, receive: Receive) -> bytes:
-        content = await read_body(receive, found.coding, length, self.config.gateway, found.most)
-        if content and not found.is_json and found.most is None:
-            check_media_type(found.head.headers)
-        return content
-
     async def _answer(self, found: Admitted, content: bytes, send: Send) -> None:
         """Answer one request, errors included; only the disconnection of the client ends it early."""
         head, match, cors = found.head, found.match, found.headers
@@ -262,6 +266,10 @@ class Gateway:
         except Refusal as refusal:
             note(refused=refusal.code or refusal.type)
             reply = error_reply(refusal, match.protocol)
+        except asyncio.CancelledError:
+            if not was_stopped():
+                raise
+            reply = error_reply(stopping(), match.protocol)
         except Exception:
             _log.exception("internal error at %s %s", head.method, head.path)
             reply = error_reply(Refusal(500, "server_error", "internal error of the gateway"), match.protocol)
@@ -308,7 +316,7 @@ class Gateway:
         telemetry = self.recorder.telemetry
         straight = direct(match, found, route, headers, head.query, content, telemetry) if plain else None
         if straight is not None:
-            passed = await self._passed(straight, secret)
+            passed = await passed_reply(self.wire, straight, secret)
             if passed is not None:
                 return passed, None
         translator = await self.translator(match.protocol, route, key, meter, secret, found)
@@ -383,14 +391,3 @@ class Gateway:
         except StoreUnavailable:
             raise unavailable() from None
         return await self.turns.lifecycle(match, key, query, secret)
-
-    async def _passed(self, straight: Direct, secret: Secret) -> Passed | Reply | None:
-        """The response of an upstream as it is; None where the request is to be sent again with a repaired history."""
-        try:
-            answer = await self.wire.run(straight.steps())
-        except APIError as error:
-            if type(error) is InvalidRequestError and straight.is_repairable(error):
-                return None
-            translator = Translator([straight.upstream], secret=secret)
-            return translator.error_reply(with_status(error), straight.protocol)
-        return Passed(answer, straight.protocol)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,6 +21,7 @@ from .reload import Reloader
 __all__ = ["Server"]
 
 _PIECE = 1 << 18  # bytes that come at once
+_FAREWELL = 1.0  # seconds for the last events of what is not finished
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
@@ -148,6 +151,7 @@ class Server(uvicorn.Server):
         )
         super().__init__(config)
         self._gateway, self._ready, self._reloader = gateway, ready, reloader
+        self._closing: float | None = None  # when the listener closes
 
     @property
     def url(self) -> str:
@@ -165,12 +169,28 @@ class Server(uvicorn.Server):
             self._ready(self.url)
 
     def handle_exit(self, sig: int, frame: Any) -> None:
-        self._gateway.draining = True  # load balancers stop sending before the listener closes
-        super().handle_exit(sig, frame)
+        drain = self._gateway.config.gateway.drain
+        if drain and sig == signal.SIGTERM and not self._gateway.draining:
+            self._closing = time.monotonic() + drain  # load balancers stop sending before the listener closes
+            self._captured_signals.append(sig)
+        else:  # also a second one
+            super().handle_exit(sig, frame)
+        self._gateway.draining = True
+
+    async def on_tick(self, counter: int) -> bool:
+        if self._closing is not None and time.monotonic() >= self._closing:
+            self.should_exit = True
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._gateway.draining = True
+        self._gateway.draining = self._gateway.closing = True
         if self._reloader is not None:
             self._reloader.stop()
-        await super().shutdown(sockets)
+        # uvicorn cancels what is left without a word to the client, so it is ended a moment before.
+        most = self.config.timeout_graceful_shutdown or 0
+        last = asyncio.get_running_loop().call_later(most - min(_FAREWELL, most / 4), self._gateway.stop)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            last.cancel()
         await asyncio.sleep(0)

@@ -102,6 +102,11 @@ class SurfaceStream:
         self._end()
         return out
 
+    def stopped(self, error: Mapping[str, Any]) -> list[bytes]:
+        """As `broken`, for a stream that is broken off on this side: its upstream has not failed."""
+        self._report()
+        return self.broken(error)
+
     def _without_keys(self, out: list[bytes]) -> list[bytes]:
         """The events; those with an error show no key: some servers repeat what they were sent."""
         for index, event in enumerate(out):
@@ -150,9 +155,12 @@ class SurfaceStream:
         self._over = True
         if self.keep is not None:
             self.keep(self._sent, True)
+        self._report()
+        self._told(self._stream.pipe.losses.report())
+
+    def _report(self) -> None:
         operation = self._opened.operation
         if operation is not None:
             hooked = operation.end(usage=self.usage, error=self._failure, complete=self.is_complete)
             if hooked is not None:
                 call_hook(*hooked)
-        self._told(self._stream.pipe.losses.report())

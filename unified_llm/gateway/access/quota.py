@@ -62,6 +62,7 @@ class Quota:
         self._parallel: Counter[str] = Counter()
         self._fixed: Counters = Fixed() if shared is None else shared
         self._moving: Counters = Moving() if shared is None else shared
+        self._shared = shared
         self.load(config)
 
     def load(self, config: Config) -> None:
@@ -86,6 +87,16 @@ class Quota:
         moves = given.unit == "requests" and given.amount <= _REMEMBERED
         window = Window(f"{given.unit}/{name}/{given.period}"[-512:], SECONDS[given.period])
         return Rule(given, window, self._moving if moves else self._fixed)
+
+    async def refresh(self, key: Key) -> None:
+        """Read what other nodes have used, where that may matter to the next request of a key."""
+        shared, name = self._shared, key.name
+        if shared is None:
+            return
+        rules = (*self._used.get(name, ()), *self._requests.get(name, ()))
+        stale = [rule.window for rule in rules if shared.is_stale(rule.window, rule.limit.amount)]
+        if stale:
+            await shared.refresh(stale)
 
     def enter(self, key: Key) -> None:
         """Admit a request and count it; `leave` ends it. Raises `Refusal` (429)."""

@@ -90,6 +90,8 @@ class GatewaySettings(_Table):
         description="WebSockets that one key has open at the same time, in one process; without keys, all clients.",
     )
     graceful: float = Field(default=30, gt=0, description="Seconds that open requests may take after SIGTERM.")
+    drain: float = Field(default=0, ge=0, description="Seconds after SIGTERM in which new requests are still accepted, "
+                         "while `/health/ready` is 503. `graceful` begins behind them.")  # fmt: skip
 
     def secret(self) -> Secret | None:
         """The secret of `secret_env`. Raises `ConfigError` where the variable is not set."""
@@ -286,7 +288,7 @@ class Config(_Table):
 
     def fixed_changes(self, other: Config) -> Iterator[str]:
         """The paths of what differs from another configuration and cannot be changed in a running process."""
-        for name in ("listen", "secret_env", "max_headers", "max_body", "max_parallel", "graceful"):
+        for name in ("listen", "secret_env", "max_headers", "max_body", "max_parallel", "graceful", "drain"):
             if getattr(self.gateway, name) != getattr(other.gateway, name):
                 yield f"gateway.{name}"
         for table in ("state", "telemetry"):

@@ -6,17 +6,20 @@ again, until the configuration changes, and nothing of it is worked out twice.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from ...client.transports.route_matching import Match, recognize
 from ..access.callers import Access, Key
-from ..responses.replies import Refusal, Scope, Whole, allowed_methods, json_reply
+from ..configuration.config import GatewaySettings
+from ..responses.replies import Receive, Refusal, Scope, Whole, allowed_methods, json_reply, stopping
+from ..responses.watch import was_stopped
 from ..routes.files import Files
 from ..state.store import StoreUnavailable
 from ..state.turns import unavailable
 from ..telemetry.reports import note
-from .body import has_json
+from .body import check_media_type, has_json, read_body
 from .head import LENGTH, Head
 from .versions import answered_version, versioned
 
@@ -48,6 +51,18 @@ class Admitted(NamedTuple):
     shown: dict[str, str]
     coding: str
     is_json: bool
+
+    async def content(self, receive: Receive, length: str, limits: GatewaySettings) -> bytes:
+        """The body, with the length that the head declares. Raises `Refusal` and `Disconnected`."""
+        try:
+            content = await read_body(receive, self.coding, length, limits, self.most)
+        except asyncio.CancelledError:
+            if not was_stopped():
+                raise
+            raise stopping() from None
+        if content and not self.is_json and self.most is None:
+            check_media_type(self.head.headers)
+        return content
 
 
 def known_by(scope: Scope) -> tuple[Known, str]:
@@ -113,12 +128,17 @@ def _unmatched(head: Head) -> NoReturn:
     raise Refusal(404, "not_found", f"unknown route {head.method} {head.path}", code="unknown_route")
 
 
-def probe(head: Head, draining: bool) -> Whole | None:
-    """The response to a probe, which needs neither key nor protocol; None for any other request."""
+async def probe(head: Head, draining: bool, stores: Callable[[], Awaitable[bool]] | None) -> Whole | None:
+    """The response to a probe, which needs neither key nor protocol; None for any other request.
+
+    `stores` is whether responses can be stored, where they have to be.
+    """
     if head.path not in _LIVE and head.path not in _READY and head.path != "/":
         return None
     if head.method not in ("GET", "HEAD"):
         raise Refusal(405, "invalid_request", f"{head.path} has no {head.method}", headers={"allow": "GET, HEAD"})
     if head.path in _READY and draining:
         return json_reply({"status": "stopping"}, 503, {"retry-after": "5"})
+    if head.path in _READY and stores is not None and not await stores():
+        return json_reply({"status": "without database"}, 503, {"retry-after": "5"})
     return json_reply({"status": "ok"})

@@ -13,23 +13,27 @@ from collections.abc import Generator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from ...client.connections.io import AsyncWire
 from ...client.sending.effects import Ask, Effect, OnFailure, Outgoing
 from ...client.sending.request_flow import outgoing_of, steps
 from ...client.sending.retry import Retry
 from ...client.state.response_memory import keeps
 from ...client.telemetry.operation import SILENT, Telemetry
 from ...client.transports.route_matching import Match, own_headers
+from ...client.transports.translator import Reply, Translator
 from ...client.upstreams.upstream import Upstream
 from ...engine.registry import adapter
-from ...foundation.errors import InvalidBody, InvalidRequestError
+from ...foundation.errors import APIError, InvalidBody, InvalidRequestError
+from ...foundation.secret import Secret
 from ...losses import Losses
 from ...passes.convert import Converted, convert, write
 from ...provenance.opaque import has_sealed
 from ..requests.body import Peek
 from ..state.references import has_references
 from ..upstreams.routing import Route
+from .replies import Passed, with_status
 
-__all__ = ["Direct", "direct"]
+__all__ = ["Direct", "direct", "passed_reply"]
 
 _SMALLEST = {"input": [{"type": "message", "role": "user", "content": "Hi"}], "model": "m"}
 _MOST = 1_000  # plans that are kept
@@ -160,3 +164,15 @@ def _made(given: Upstream, match: Match, stream: bool, headers: dict[str, str], 
 def _smallest(protocol: str) -> Any:
     """The smallest request of a protocol."""
     return write(_SMALLEST, protocol, "request").value
+
+
+async def passed_reply(wire: AsyncWire, straight: Direct, secret: Secret) -> Passed | Reply | None:
+    """The response of an upstream as it is; None where the request is to be sent again with a repaired history."""
+    try:
+        answer = await wire.run(straight.steps())
+    except APIError as error:
+        if type(error) is InvalidRequestError and straight.is_repairable(error):
+            return None
+        translator = Translator([straight.upstream], secret=secret)
+        return translator.error_reply(with_status(error), straight.protocol)
+    return Passed(answer, straight.protocol)

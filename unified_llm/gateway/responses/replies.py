@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, MutableMapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping, Sequence
 from contextlib import aclosing
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ from ...passes.convert import write
 from ...streams.byte_pipeline import ByteStream
 from ...streams.framings.eventstream import reframed
 from .passed_usage import Tap
+from .watch import was_stopped
 
 __all__ = [
     "Events",
@@ -32,7 +33,6 @@ __all__ = [
     "Refusal",
     "Scope",
     "Send",
-    "Watch",
     "Watched",
     "Whole",
     "allowed_methods",
@@ -44,10 +44,10 @@ __all__ = [
     "send_passed",
     "send_stream",
     "send_whole",
+    "stopping",
     "with_status",
 ]
 
-_UNWATCHED = 0.02  # seconds of a response in which a client that disconnects is not noticed
 _METHODS = ("GET", "POST", "DELETE", "HEAD", "OPTIONS", "PUT", "PATCH")
 
 
@@ -80,6 +80,12 @@ class Refusal(Exception):
         """The canonical error."""
         error: dict[str, Any] = {"type": self.type, "message": self.message, "status": self.status}
         return error if self.code is None else {**error, "code": self.code}
+
+
+def stopping() -> Refusal:
+    """The refusal of what a process that stops does not finish."""
+    headers = {"retry-after": "5"}
+    return Refusal(503, "overloaded", "the gateway is stopping", code="gateway_stopping", headers=headers)
 
 
 def json_reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Whole:
@@ -191,6 +197,10 @@ async def events_of(wire: AsyncWire, reply: Reply, finish: Finish | None = None)
             last = surface.broken(error.error)
         except CapabilityLost as error:
             last = surface.broken({"type": "invalid_request", "code": "capability_lost", "message": str(error)})
+        except asyncio.CancelledError:
+            if not was_stopped():
+                raise
+            last = surface.stopped(stopping().error())
         for event in last:
             yield event
     finally:
@@ -250,6 +260,10 @@ async def send_passed(send: Send, wire: AsyncWire, passed: Passed, cors: Mapping
     except APIError as error:
         failure = error
         last = b"".join(ByteStream(passed.protocol, passed.protocol).fail(error.error))
+    except asyncio.CancelledError:
+        if not was_stopped():
+            raise
+        last = b"".join(ByteStream(passed.protocol, passed.protocol).fail(stopping().error()))
     finally:
         if isinstance(send, Watched):
             send.record.size = size
@@ -271,69 +285,13 @@ async def send_events(send: Send, found: Events, cors: Mapping[str, str]) -> Non
     kind = adapter(found.protocol).streams.framing.content_type
     await _start(send, 200, {"content-type": kind, "cache-control": "no-cache", "x-accel-buffering": "no", **cors})
     async with aclosing(found.events) as events:
-        async for event in events:
-            await send({"type": "http.response.body", "body": event, "more_body": True})
-    await send({"type": "http.response.body", "body": b""})
-
-
-class _Work:
-    """A response that is being made, and the task that waits for its client to disconnect, once there is one."""
-
-    __slots__ = ("is_left", "receive", "task", "watch")
-
-    def __init__(self, task: asyncio.Task[Any], receive: Receive) -> None:
-        self.task, self.receive = task, receive
-        self.watch: asyncio.Task[None] | None = None
-        self.is_left = False
-
-    async def look(self) -> None:
-        """Cancel the work when the client disconnects."""
-        while (await self.receive())["type"] != "http.disconnect":
-            pass
-        self.is_left = True
-        self.task.cancel()
-
-
-class Watch:
-    """Cancels the work of responses whose clients disconnect, which is looked for once a response takes a while.
-
-    Most are complete by then: a task for each would cost as much as the rest of the server. One timer is for all.
-    """
-
-    def __init__(self) -> None:
-        self._new: set[_Work] = set()
-        self._old: set[_Work] = set()
-        self._loop: asyncio.AbstractEventLoop | None = None
-
-    async def until_gone(self, work: Coroutine[Any, Any, None], receive: Receive) -> None:
-        """Do the work of a response until it is done, or its client is gone."""
-        loop = asyncio.get_running_loop()
-        task = asyncio.current_task(loop)
-        assert task is not None
-        mine = _Work(task, receive)
-        self._new.add(mine)
-        if self._loop is not loop:
-            self._loop = loop
-            loop.call_later(_UNWATCHED, self._tick)
         try:
-            await work
+            async for event in events:
+                await send({"type": "http.response.body", "body": event, "more_body": True})
         except asyncio.CancelledError:
-            if not mine.is_left or task.uncancel():
+            if not was_stopped():  # the run is not over: no error, the client reads on later
                 raise
-        finally:
-            self._new.discard(mine)
-            self._old.discard(mine)
-            if mine.watch is not None:
-                mine.watch.cancel()
-
-    def _tick(self) -> None:
-        """Watch what was there at the last tick."""
-        for each in self._old:
-            each.watch = asyncio.ensure_future(each.look())
-        self._old, self._new = self._new, set()
-        self._loop = asyncio.get_running_loop() if self._old else None
-        if self._loop is not None:
-            self._loop.call_later(_UNWATCHED, self._tick)
+    await send({"type": "http.response.body", "body": b""})
 
 
 async def _start(send: Send, status: int, headers: Mapping[str, str]) -> None:

@@ -78,7 +78,7 @@ async def serve(gateway: Gateway, head: Head, scope: Scope, receive: Receive, se
 
 def _check_room(gateway: Gateway, key: Key) -> None:
     """Raise `Refusal` (429, 503) where no other connection of a key is accepted."""
-    if gateway.draining:
+    if gateway.closing:
         raise Refusal(503, "overloaded", "the gateway is stopping", headers={"retry-after": "5"})
     limits = gateway.config.gateway
     if gateway.sockets.total() >= limits.max_parallel or gateway.sockets[key.name] >= limits.max_sockets:
@@ -239,6 +239,7 @@ class Session:
             raise Refusal(400, "invalid_request", f"{field} is not supported over WebSocket; use POST", code=field)
         request = {name: value for name, value in body.items() if name not in self._socket.own}
         content = dump({**request, takes(adapter(surface), "stream") or "stream": True})
+        await gateway.quota.refresh(key)
         with gateway.counted(key):
             if self._socket.prepares(body):
                 return await self._prepare(lane, key, content)

@@ -1,8 +1,9 @@
 """Counters of limits and budgets that all nodes of a database share, and that a restart keeps.
 
 A node counts at once what it admits, and adds it to the database a moment later, in one statement for all counters; the
-same statement returns what all nodes have counted. So a limit is exact within what other nodes admit in that moment.
-Windows are fixed: they begin with the first use, on whichever node it is.
+same statement returns what all nodes have counted. A node whose count is older than such a moment reads it
+before it admits. So a limit is exact within what other nodes admit in two such moments, 0.2 seconds. Windows are fixed:
+they begin with the first use, on whichever node it is.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import sqlalchemy as sa
@@ -24,7 +26,9 @@ from .store import Conflict, Store, StoreUnavailable
 __all__ = ["SharedCounters"]
 
 _log = logging.getLogger("unified_llm.gateway")
-FLUSH = 0.2  # seconds in which uses are collected for one statement
+FLUSH = 0.1  # seconds in which uses are collected for one statement, and that a count may be old
+FAR = 1.0  # seconds that a count may be old while more than half is unused
+_PATIENCE = 1.0  # seconds that a request waits for a count, and in which none waits after that was in vain
 
 
 class SharedCounters:
@@ -36,6 +40,11 @@ class SharedCounters:
         self._new: Counter[str] = Counter()  # what was used here since
         self._sent: Counter[str] = Counter()  # what is on its way to the database
         self._lengths: dict[str, int] = {}
+        self._read_at: dict[str, float] = {}  # when the count of all nodes was read
+        self._asked: set[str] = set()  # what is to be read
+        self._no_sooner = 0.0  # when it may be read again
+        # A count that is read while uses are on their way might contain them, and they would count twice.
+        self._turn = asyncio.Lock()
         self._flushing: asyncio.Task[None] | None = None
 
     def used(self, window: Window) -> int:
@@ -58,11 +67,44 @@ class SharedCounters:
         if self._flushing is None or self._flushing.done():
             self._flushing = asyncio.get_running_loop().create_task(self._flush_soon())
 
+    def is_stale(self, window: Window, amount: int) -> bool:
+        """Whether a use has to wait for `refresh`: other nodes may have used up the amount, and here it is not seen."""
+        used, now = self.used(window), time.monotonic()
+        if used >= amount or now < self._no_sooner or self.store.is_away:
+            return False
+        return now - self._read_at.get(window.name, -FAR) >= (FLUSH if 2 * used >= amount else FAR)
+
+    async def refresh(self, windows: Iterable[Window]) -> None:
+        """Read what all nodes have used, for all who wait in one statement. Without the database, nothing is read."""
+        self._asked.update(window.name for window in windows)
+        try:
+            async with asyncio.timeout(_PATIENCE), self._turn:
+                if self._asked:  # else it was read in the meantime
+                    await self._read(counters.c.name.in_(sorted(self._asked)))
+        except (StoreUnavailable, TimeoutError):
+            self._no_sooner = time.monotonic() + _PATIENCE
+
     async def open(self) -> None:
         """Read what was used before. Raises `StoreUnavailable`."""
-        async with self.store.connection() as connection:
-            for row in await connection.execute(sa.select(counters).where(counters.c.ends > int(time.time()))):
-                self._known[row.name] = (row.used, float(row.ends))
+        async with self._turn:
+            await self._read(sa.true())
+
+    async def _read(self, which: sa.ColumnElement[bool]) -> None:
+        names, self._asked, began = self._asked, set(), time.monotonic()
+        try:
+            async with self.store.connection() as connection:
+                found = await connection.execute(sa.select(counters).where(which, counters.c.ends > int(time.time())))
+                self._learn({row.name: (int(row.used), float(row.ends)) for row in found}, began)
+        except BaseException:
+            self._asked |= names  # the next one reads it, also where a client has left
+            raise
+        self._read_at.update(dict.fromkeys(names, began))  # of what is unused there is none
+
+    def _learn(self, found: dict[str, tuple[int, float]], began: float) -> None:
+        """Take what all nodes have used."""
+        self._known.update(found)
+        self._read_at.update(dict.fromkeys(found, began))
+        self._asked -= found.keys()
 
     async def aclose(self) -> None:
         """Write what is left."""
@@ -78,17 +120,18 @@ class SharedCounters:
 
     async def _flush(self) -> None:
         """Add what was used here, and learn what was used everywhere. What fails is added again to the next one."""
-        self._sent, self._new = self._new, Counter()
-        try:
-            if self._sent:
-                async with self.store.connection(write=True) as connection:
-                    found = await self._add(connection)
-                self._known.update(found)
-                self._sent = Counter()
-        except (StoreUnavailable, Conflict):
-            pass
-        finally:
-            self._new, self._sent = self._new + self._sent, Counter()
+        async with self._turn:
+            self._sent, self._new, began = self._new, Counter(), time.monotonic()
+            try:
+                if self._sent:
+                    async with self.store.connection(write=True) as connection:
+                        found = await self._add(connection)
+                    self._learn(found, began)
+                    self._sent = Counter()
+            except (StoreUnavailable, Conflict):
+                pass
+            finally:
+                self._new, self._sent = self._new + self._sent, Counter()
 
     async def _add(self, connection: AsyncConnection) -> dict[str, tuple[int, float]]:
         now = int(time.time())
