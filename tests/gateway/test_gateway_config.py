@@ -133,6 +133,25 @@ def test_another_address_is_checked_too() -> None:
     assert run("--listen", "0.0.0.0:80")[0] == 2
 
 
+@pytest.mark.parametrize("option", ["--config", "-c"])
+def test_options_before_the_command_count(tmp_path: Path, option: str) -> None:
+    path = str(written(tmp_path, WHOLE))
+    assert run(option, path, "check") == run("check", option, path)
+    assert "fast: vllm/small, claude" in run(option, path, "check")[1]
+    assert run(option, str(tmp_path / "none.toml"), "check")[0] == 2
+    assert "listen     127.0.0.1:7" in run("--listen", "127.0.0.1:7", option, path, "check")[1]
+    assert run("--listen", "127.0.0.1:7", "check") == run("check", "--listen", "127.0.0.1:7")
+    code, out, err = run(option, path, "check", "--config", path)
+    assert (code, out) == (2, "") and "--config is given twice" in err
+
+
+@pytest.mark.parametrize("command", [("key", "new", "blue"), ("import", "x.yaml")])
+@pytest.mark.parametrize(("option", "value"), [("--config", "none.toml"), ("--listen", "127.0.0.1:7")])
+def test_options_without_a_meaning_are_refused(command: tuple[str, ...], option: str, value: str) -> None:
+    code, out, err = run(option, value, *command)
+    assert (code, out) == (2, "") and f"{option} has no meaning for `gateway {command[0]}`" in err
+
+
 def test_the_secret_comes_from_its_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path, "[gateway]\nproviders = ['local']\nsecret_env = 'GATEWAY_SECRET'")
     code, _, err = run("check", "--config", str(path))
