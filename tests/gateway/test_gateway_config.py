@@ -7,7 +7,9 @@ import importlib.util
 import json
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+import asyncpg
 import pytest
 from typer.testing import CliRunner
 
@@ -15,7 +17,8 @@ from unified_llm.cli import app
 from unified_llm.client.upstreams.options import FIELDS
 from unified_llm.gateway.app import Gateway
 from unified_llm.gateway.command import announcement
-from unified_llm.gateway.configuration.config import Config, ConfigError, UpstreamSettings, load
+from unified_llm.gateway.configuration.config import Config, ConfigError, StateSettings, UpstreamSettings, load
+from unified_llm.gateway.state.database import async_url, make_engine
 
 ROOT = Path(__file__).parents[2]
 WHOLE = """
@@ -131,6 +134,61 @@ def test_another_address_is_checked_too() -> None:
     with pytest.raises(ConfigError, match="no key"):
         Config().listening("0.0.0.0:80")
     assert run("--listen", "0.0.0.0:80")[0] == 2
+
+
+@pytest.mark.parametrize("command", [("check",), ()])
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            "[telemetry]\nlog = '/no/such/dir/x.log'",
+            "telemetry.log: /no/such/dir/x.log: No such file or directory; name",
+        ),
+        ("[telemetry]\nlog = '/'", "telemetry.log: /: Is a directory; name a file"),
+        ('[telemetry]\nlog = "a\\u0000"', "telemetry.log: a\\x00: "),
+        (
+            "[state]\nurl = 'sqlite://gateway.db'",
+            "state.url: two slashes are followed by a host, which SQLite does not",
+        ),
+        ("[state]\nurl = 'postgresql://h/db?sslcert=x'", "state.url: the parameter 'sslcert' is not supported; known:"),
+        ("[state]\nurl = 'postgresql://h/db?sslmode=on'", "state.url: sslmode must be one of disable, allow, prefer"),
+        ("[state]\nurl = 'postgresql://h/db?connect_timeout=x'", "state.url: connect_timeout must be a number of"),
+        ("[state]\nurl = 'postgresql://h/db?sslmode=allow&ssl=require'", "state.url: ssl is given twice"),
+    ],
+)
+def test_what_cannot_be_opened_is_one_line(tmp_path: Path, text: str, problem: str, command: tuple[str, ...]) -> None:
+    path = written(tmp_path, f"[gateway]\nlisten = '127.0.0.1:0'\nproviders = ['local']\n{text}")
+    code, out, err = run("--config", str(path), *command)
+    assert (code, out) == (2, "") and err.startswith(f"unified-llm: {problem}") and err.count("\n") == 1, err
+
+
+def test_a_log_that_cannot_be_opened_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"telemetry\.log: .*No such file"):
+        Gateway(Config.model_validate({"telemetry": {"log": str(tmp_path / "no" / "x.log")}}))
+
+
+def test_parameters_of_libpq_reach_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    got: list[dict[str, Any]] = []
+
+    async def connect(**arguments: Any) -> Any:
+        got.append(arguments)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(asyncpg, "connect", connect)
+
+    async def main() -> None:
+        for query in ("", "?sslmode=require&connect_timeout=7", "?ssl=verify-full&host=/run/postgresql"):
+            url = f"postgresql://root@localhost/db{query}"
+            engine = make_engine(async_url(url), StateSettings(url=url))
+            with pytest.raises(ConnectionRefusedError):
+                await engine.connect()
+            await engine.dispose()
+
+    asyncio.run(main())
+    assert [each.get("ssl") for each in got] == [None, "require", "verify-full"]
+    assert [each["timeout"] for each in got] == [5.0, 7.0, 5.0]
+    assert [each["host"] for each in got] == ["localhost", "localhost", "/run/postgresql"]
+    assert not any({"sslmode", "connect_timeout"} & {*each} for each in got)
 
 
 @pytest.mark.parametrize("option", ["--config", "-c"])

@@ -50,10 +50,14 @@ def run(
         return
     settings, router = _load(config, listen)
     from .app import Gateway
+    from .configuration.config import ConfigError
     from .reload import Reloader
     from .server import Server
 
-    app = Gateway(settings, router)
+    try:
+        app = Gateway(settings, router)
+    except ConfigError as error:
+        _fail_all(error.problems)
     reloader = Reloader(app, config, lambda text: typer.echo(printable(text), err=True), listen)
 
     def ready(url: str) -> None:

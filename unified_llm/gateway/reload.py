@@ -17,6 +17,7 @@ from pathlib import Path
 from .app import Gateway
 from .configuration.config import Config, ConfigError, load
 from .state.database import check_database
+from .telemetry.request_log import check_log
 from .upstreams.routing import Router
 
 __all__ = ["Reloader", "read"]
@@ -31,6 +32,7 @@ def read(path: Path | None, listen: str | None = None) -> tuple[Config, Router]:
         config = config.listening(listen)
     config.gateway.secret()
     check_database(config.state)
+    check_log(config.telemetry.log)
     return config, Router.load(config, path)
 
 
