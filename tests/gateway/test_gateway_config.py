@@ -87,6 +87,10 @@ def test_a_whole_file(tmp_path: Path) -> None:
         ("[models]\nfast = { too = 'x' }", "models.fast.too: unknown field; did you mean 'to'?"),
         ("[models]\nfast = 'gogle/x'", "models.fast: unknown upstream 'gogle'; did you mean 'google'?"),
         ("[models]\nf = {to='google/x', on_loss={'*'='rise'}}", "models.f.on_loss.*: input should be 'ignore'"),
+        ("[models]\nf = {to='google/x', on_loss={'samplin.*'='raise'}}", "models.f.on_loss: 'samplin.*' matches no "
+         "capability; did you mean 'sampling.*'?"),
+        ("[upstreams.a]\nbase_url = 'http://h/v1'\nprotocol = 'openai-chatt'", "upstreams.a.protocol: unknown protocol "
+         "'openai-chatt'; did you mean"),
         ("[keys.a]\nsha256 = 'ulk_secret'", "keys.a.sha256: must be 64 hexadecimal digits"),
         ("[keys.a]", "keys.a.sha256: required field is missing"),
         ("[gateway]\nlisten = '0.0.0.0:80'", "gateway.listen: 0.0.0.0 is not a loopback address and there is no key"),
