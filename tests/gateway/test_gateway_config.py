@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import json
+import tomllib
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+import asyncpg
 import pytest
 from typer.testing import CliRunner
 
@@ -15,7 +18,8 @@ from unified_llm.cli import app
 from unified_llm.client.upstreams.options import FIELDS
 from unified_llm.gateway.app import Gateway
 from unified_llm.gateway.command import announcement
-from unified_llm.gateway.configuration.config import Config, ConfigError, UpstreamSettings, load
+from unified_llm.gateway.configuration.config import Config, ConfigError, StateSettings, UpstreamSettings, load
+from unified_llm.gateway.state.database import async_url, make_engine
 
 ROOT = Path(__file__).parents[2]
 WHOLE = """
@@ -84,6 +88,10 @@ def test_a_whole_file(tmp_path: Path) -> None:
         ("[models]\nfast = { too = 'x' }", "models.fast.too: unknown field; did you mean 'to'?"),
         ("[models]\nfast = 'gogle/x'", "models.fast: unknown upstream 'gogle'; did you mean 'google'?"),
         ("[models]\nf = {to='google/x', on_loss={'*'='rise'}}", "models.f.on_loss.*: input should be 'ignore'"),
+        ("[models]\nf = {to='google/x', on_loss={'samplin.*'='raise'}}", "models.f.on_loss: 'samplin.*' matches no "
+         "capability; did you mean 'sampling.*'?"),
+        ("[upstreams.a]\nbase_url = 'http://h/v1'\nprotocol = 'openai-chatt'", "upstreams.a.protocol: unknown protocol "
+         "'openai-chatt'; did you mean"),
         ("[keys.a]\nsha256 = 'ulk_secret'", "keys.a.sha256: must be 64 hexadecimal digits"),
         ("[keys.a]", "keys.a.sha256: required field is missing"),
         ("[gateway]\nlisten = '0.0.0.0:80'", "gateway.listen: 0.0.0.0 is not a loopback address and there is no key"),
@@ -133,6 +141,80 @@ def test_another_address_is_checked_too() -> None:
     assert run("--listen", "0.0.0.0:80")[0] == 2
 
 
+@pytest.mark.parametrize("command", [("check",), ()])
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            "[telemetry]\nlog = '/no/such/dir/x.log'",
+            "telemetry.log: /no/such/dir/x.log: No such file or directory; name",
+        ),
+        ("[telemetry]\nlog = '/'", "telemetry.log: /: Is a directory; name a file"),
+        ('[telemetry]\nlog = "a\\u0000"', "telemetry.log: a\\x00: "),
+        (
+            "[state]\nurl = 'sqlite://gateway.db'",
+            "state.url: two slashes are followed by a host, which SQLite does not",
+        ),
+        ("[state]\nurl = 'postgresql://h/db?sslcert=x'", "state.url: the parameter 'sslcert' is not supported; known:"),
+        ("[state]\nurl = 'postgresql://h/db?sslmode=on'", "state.url: sslmode must be one of disable, allow, prefer"),
+        ("[state]\nurl = 'postgresql://h/db?connect_timeout=x'", "state.url: connect_timeout must be a number of"),
+        ("[state]\nurl = 'postgresql://h/db?sslmode=allow&ssl=require'", "state.url: ssl is given twice"),
+    ],
+)
+def test_what_cannot_be_opened_is_one_line(tmp_path: Path, text: str, problem: str, command: tuple[str, ...]) -> None:
+    path = written(tmp_path, f"[gateway]\nlisten = '127.0.0.1:0'\nproviders = ['local']\n{text}")
+    code, out, err = run("--config", str(path), *command)
+    assert (code, out) == (2, "") and err.startswith(f"unified-llm: {problem}") and err.count("\n") == 1, err
+
+
+def test_a_log_that_cannot_be_opened_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"telemetry\.log: .*No such file"):
+        Gateway(Config.model_validate({"telemetry": {"log": str(tmp_path / "no" / "x.log")}}))
+
+
+def test_parameters_of_libpq_reach_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    got: list[dict[str, Any]] = []
+
+    async def connect(**arguments: Any) -> Any:
+        got.append(arguments)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(asyncpg, "connect", connect)
+
+    async def main() -> None:
+        for query in ("", "?sslmode=require&connect_timeout=7", "?ssl=verify-full&host=/run/postgresql"):
+            url = f"postgresql://root@localhost/db{query}"
+            engine = make_engine(async_url(url), StateSettings(url=url))
+            with pytest.raises(ConnectionRefusedError):
+                await engine.connect()
+            await engine.dispose()
+
+    asyncio.run(main())
+    assert [each.get("ssl") for each in got] == [None, "require", "verify-full"]
+    assert [each["timeout"] for each in got] == [5.0, 7.0, 5.0]
+    assert [each["host"] for each in got] == ["localhost", "localhost", "/run/postgresql"]
+    assert not any({"sslmode", "connect_timeout"} & {*each} for each in got)
+
+
+@pytest.mark.parametrize("option", ["--config", "-c"])
+def test_options_before_the_command_count(tmp_path: Path, option: str) -> None:
+    path = str(written(tmp_path, WHOLE))
+    assert run(option, path, "check") == run("check", option, path)
+    assert "fast: vllm/small, claude" in run(option, path, "check")[1]
+    assert run(option, str(tmp_path / "none.toml"), "check")[0] == 2
+    assert "listen     127.0.0.1:7" in run("--listen", "127.0.0.1:7", option, path, "check")[1]
+    assert run("--listen", "127.0.0.1:7", "check") == run("check", "--listen", "127.0.0.1:7")
+    code, out, err = run(option, path, "check", "--config", path)
+    assert (code, out) == (2, "") and "--config is given twice" in err
+
+
+@pytest.mark.parametrize("command", [("key", "new", "blue"), ("import", "x.yaml")])
+@pytest.mark.parametrize(("option", "value"), [("--config", "none.toml"), ("--listen", "127.0.0.1:7")])
+def test_options_without_a_meaning_are_refused(command: tuple[str, ...], option: str, value: str) -> None:
+    code, out, err = run(option, value, *command)
+    assert (code, out) == (2, "") and f"{option} has no meaning for `gateway {command[0]}`" in err
+
+
 def test_the_secret_comes_from_its_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path, "[gateway]\nproviders = ['local']\nsecret_env = 'GATEWAY_SECRET'")
     code, _, err = run("check", "--config", str(path))
@@ -179,3 +261,15 @@ def test_the_page_has_the_versions_of_the_agent_clis_that_are_run() -> None:
     rows = [line.split(" | ")[1] for line in page.splitlines() if line.startswith(("| Codex | 0", "| Claude Code | ",
             "| gemini-cli | ", "| opencode | "))]  # fmt: skip
     assert sorted(rows) == sorted(pinned.values())
+
+
+@pytest.mark.parametrize("name", ["blue", "a b", "a.b", 'a"b', "é"])
+def test_the_lines_of_a_new_key_are_toml(name: str) -> None:
+    code, out, _ = run("key", "new", name)
+    assert code == 0 and list(tomllib.loads(out.split("\n", 1)[1])["keys"]) == [name]
+
+
+@pytest.mark.parametrize("name", ["", "a\nb"])
+def test_a_key_that_cannot_have_its_name(name: str) -> None:
+    code, out, err = run("key", "new", name)
+    assert (code, out) == (2, "") and "cannot be the name of a key" in err

@@ -186,3 +186,12 @@ def test_a_path_without_a_file(tmp_path: Path, text: str, problem: str) -> None:
 def test_names_keep_their_characters() -> None:
     text = yaml.safe_dump({"model_list": [{"model_name": 'a"\\\x7fé😀', "litellm_params": {"model": "groq/x"}}]})
     assert list(imported(text).config.models) == ['a"\\\x7fé😀']
+
+
+def test_weights_and_rates_are_not_mixed() -> None:
+    """LiteLLM's `rpm` is a number of requests, `weight` a share."""
+    given = [("groq/a", {"rpm": 100}), ("mistral/b", {"weight": 2}), ("xai/c", {})]
+    entries = [{"model_name": "m", "litellm_params": {"model": model, **more}} for model, more in given]
+    assert imported(yaml.safe_dump({"model_list": entries})).config.models["m"].weights == [1, 2, 1]
+    rates = [{**each, "litellm_params": {**each["litellm_params"], "weight": None}} for each in entries]
+    assert imported(yaml.safe_dump({"model_list": rates})).config.models["m"].weights == [100, 1, 1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import signal
 import subprocess
 import sys
@@ -129,6 +130,32 @@ def test_a_server_reads_its_file_at_sighup(tmp_path: Path) -> None:
         assert "reloaded" in process.stderr.readline()
         names = [each["id"] for each in httpx2.get(f"{url}/v1/models", timeout=PATIENCE).json()["data"]]
         assert "two" in names and "one" not in names
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE) in (0, -signal.SIGTERM)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="there is no SIGHUP here")
+def test_a_server_without_a_file_goes_on_at_sighup(tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "error", "-m", "unified_llm", "gateway", "--listen", "127.0.0.1:0"]
+    # The default database is in the working directory.
+    paths = os.pathsep.join(str(Path(each).resolve()) for each in sys.path if each)
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": paths},
+    )
+    try:
+        assert process.stdout is not None and process.stderr is not None
+        url = process.stdout.readline().split()[-1]
+        process.send_signal(signal.SIGHUP)
+        assert "no configuration file to read again" in process.stderr.readline()
+        assert httpx2.get(f"{url}/v1/models", timeout=PATIENCE).status_code == 200
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE) in (0, -signal.SIGTERM)
     finally:

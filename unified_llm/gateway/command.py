@@ -6,6 +6,8 @@ What it prints for people goes to stdout; errors go to stderr. Exit codes: 0 don
 from __future__ import annotations
 
 import gc
+import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -28,6 +30,7 @@ gateway: typer.Typer = typer.Typer(
 key: typer.Typer = typer.Typer(help="API keys of the gateway.", no_args_is_help=True)
 gateway.add_typer(key, name="key")
 
+ListenAddress = Annotated[str | None, typer.Option("--listen", metavar="HOST:PORT", help="replaces gateway.listen")]
 ConfigFile = Annotated[Path | None, typer.Option("--config", "-c", metavar="FILE", help="configuration file (TOML)")]
 
 
@@ -35,18 +38,29 @@ ConfigFile = Annotated[Path | None, typer.Option("--config", "-c", metavar="FILE
 def run(
     context: typer.Context,
     config: ConfigFile = None,
-    listen: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="replaces gateway.listen")] = None,
+    listen: ListenAddress = None,
 ) -> None:
     """Start the gateway. Without --config it serves local/echo and every provider whose API key is set."""
+    given = {"--config": config, "--listen": listen}
+    if context.invoked_subcommand == "check":
+        context.obj = given
+        return
     if context.invoked_subcommand is not None:
+        for name, value in given.items():
+            if value is not None:
+                fail(f"{name} has no meaning for `gateway {context.invoked_subcommand}`; leave it out")
         return
     settings, router = _load(config, listen)
     from .app import Gateway
+    from .configuration.config import ConfigError
     from .reload import Reloader
     from .server import Server
 
-    app = Gateway(settings, router)
-    reloader = Reloader(app, config, lambda text: typer.echo(printable(text), err=True), listen) if config else None
+    try:
+        app = Gateway(settings, router)
+    except ConfigError as error:
+        _fail_all(error.problems)
+    reloader = Reloader(app, config, lambda text: typer.echo(printable(text), err=True), listen)
 
     def ready(url: str) -> None:
         # What is loaded stays: the collector need not look at it again and again, nor every 700 objects at the rest.
@@ -66,9 +80,13 @@ def run(
 
 
 @gateway.command()
-def check(config: ConfigFile = None) -> None:
+def check(context: typer.Context, config: ConfigFile = None, listen: ListenAddress = None) -> None:
     """Check a configuration without starting anything."""
-    settings, router = _load(config, None)
+    # Options may stand before and behind the name of the command.
+    for name, value in {"--config": config, "--listen": listen}.items():
+        if value is not None and context.obj[name] is not None:
+            fail(f"{name} is given twice, before and behind `check`")
+    settings, router = _load(config or context.obj["--config"], listen or context.obj["--listen"])
     print(f"listen     {settings.gateway.listen}")
     print(f"access     {f'{len(settings.keys)} keys' if settings.keys else 'loopback only, no keys'}")
     for name, upstream in router.upstreams.items():
@@ -116,8 +134,12 @@ def new(
     _needs_extra()
     from .access.callers import new_key
 
+    if not name or not name.isprintable():
+        fail(f"{name!r} cannot be the name of a key")
     made, digest = new_key()
-    print(f'{made}\n\n[keys.{name}]\nsha256 = "{digest}"')
+    # A bare key of TOML, else a string of it: https://toml.io/en/v1.0.0#keys
+    shown = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
+    print(f'{made}\n\n[keys.{shown}]\nsha256 = "{digest}"')
 
 
 def _load(path: Path | None, listen: str | None) -> tuple[Config, Router]:

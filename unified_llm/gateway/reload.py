@@ -3,6 +3,7 @@
 The file is looked at every second and read once it stays the same between two looks, so that a file which is just being
 written is not taken for a whole one. SIGHUP reads it at once. A file with any problem changes nothing; the reason is
 reported, and the old configuration stays. Requests that have begun end under the configuration they began with.
+A gateway without a file answers SIGHUP with a report, since by default the signal ends the process.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from .app import Gateway
 from .configuration.config import Config, ConfigError, load
 from .state.database import check_database
+from .telemetry.request_log import check_log
 from .upstreams.routing import Router
 
 __all__ = ["Reloader", "read"]
@@ -30,20 +32,24 @@ def read(path: Path | None, listen: str | None = None) -> tuple[Config, Router]:
         config = config.listening(listen)
     config.gateway.secret()
     check_database(config.state)
+    check_log(config.telemetry.log)
     return config, Router.load(config, path)
 
 
 class Reloader:
-    """Keeps a gateway at the content of its file. `report` gets one line for each reload, done or refused."""
+    """Keeps a gateway at the content of its file, if it has one. `report` gets one line for a reload, done or not."""
 
-    def __init__(self, gateway: Gateway, path: Path, report: Callable[[str], None], listen: str | None = None) -> None:
+    def __init__(
+        self, gateway: Gateway, path: Path | None, report: Callable[[str], None], listen: str | None = None
+    ) -> None:
         self._gateway, self._path, self._report, self._listen = gateway, path, report, listen
         self._seen = self._stamp()
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Watch the file, and wait for SIGHUP where there is one. For the event loop of the gateway."""
-        self._task = asyncio.create_task(self._watch())
+        if self._path is not None:
+            self._task = asyncio.create_task(self._watch())
         # Signals are for the main thread; a gateway elsewhere has the file alone.
         with suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.reload)
@@ -57,6 +63,9 @@ class Reloader:
 
     def reload(self) -> bool:
         """Read the file, and take it if nothing is wrong with it."""
+        if self._path is None:
+            self._report("there is no configuration file to read again: the gateway was started without --config")
+            return False
         self._seen = self._stamp()
         try:
             self._gateway.load(*read(self._path, self._listen))
@@ -81,6 +90,8 @@ class Reloader:
 
     def _stamp(self) -> tuple[int, int, int] | None:
         """What changes with the content of the file; None while there is no file."""
+        if self._path is None:
+            return None
         try:
             found = self._path.stat()
         except OSError:

@@ -41,8 +41,11 @@ class Imported(NamedTuple):
 
 
 class _Target(NamedTuple):
+    """A deployment: its upstream, and what shares the requests of a model, a weight or the requests that it may get."""
+
     name: str
-    weight: float
+    weight: Any
+    rate: Any
 
 
 @lru_cache(1)
@@ -119,8 +122,7 @@ class _Import:
         if found.count("*") > name.count("*"):
             self.left.append(f"{inside}.model: more '*' than in model_name")
             return
-        weight = next((given[each] for each in ("weight", "rpm") if _is_number(given.get(each))), 1)
-        self.models.setdefault(name, []).append(_Target(found, weight))
+        self.models.setdefault(name, []).append(_Target(found, given.get("weight"), given.get("rpm")))
 
     def _upstream(self, path: str, name: str, model: str, given: Mapping[str, Any]) -> str | None:
         """The target of a deployment; an upstream is made where a provider's name is not enough."""
@@ -262,7 +264,10 @@ class _Import:
 
     def _route(self, name: str, own: list[_Target], settings: _Settings) -> dict[str, Any]:
         """The table of one model: its deployments share the requests, its fallbacks come after them."""
-        to = {each.name: each.weight for each in own}
+        shares = [each.weight for each in own]
+        if not any(map(_is_number, shares)):  # the two have different units, and one list has one of them
+            shares = [each.rate for each in own]
+        to = {each.name: share if _is_number(share) else 1 for each, share in zip(own, shares, strict=True)}
         spare = {
             target.name: None
             for other in settings.fallbacks.get(name, settings.fallbacks.get("*", ()))

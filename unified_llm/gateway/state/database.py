@@ -9,6 +9,7 @@ import sqlite3
 import stat
 import time
 import weakref
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -178,6 +179,9 @@ _LOCK = 0x756C6C6D  # of migrations, in PostgreSQL
 _WAIT = 5.0  # seconds for the database to answer
 CONNECTIONS = 12
 """How many connections to PostgreSQL a node uses at once for what it reads and writes."""
+_PARAMETERS = {"sslmode": "ssl", "ssl": "ssl", "connect_timeout": "timeout", "timeout": "timeout", "host": "host",
+               "port": "port", "passfile": "passfile", "target_session_attrs": "target_session_attrs"}  # fmt: skip
+_SSL = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 _SPARE = 3  # for its lock, and for the locks of other nodes
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -195,20 +199,43 @@ def async_url(url: str) -> sa.URL:
         raise ConfigError(["state.url: not a database URL; use sqlite:///FILE or postgresql://..."]) from None
     kind = made.get_backend_name()
     if kind == "sqlite":
+        if made.host or made.username or made.port is not None:
+            raise ConfigError(["state.url: two slashes are followed by a host, which SQLite does not have; "
+                               "use sqlite:///FILE, or sqlite:////FILE for an absolute path"])  # fmt: skip
         return made.set(drivername="sqlite+aiosqlite")
     if kind in ("postgresql", "postgres"):
         try:
             import asyncpg  # type: ignore[import-untyped]  # noqa: F401
         except ModuleNotFoundError:
             raise ConfigError(["state.url: PostgreSQL needs an extra: pip install 'unified-llm[postgres]'"]) from None
-        return made.set(drivername="postgresql+asyncpg")
+        return made.set(drivername="postgresql+asyncpg", query=_for_asyncpg(made.query))
     raise ConfigError([f"state.url: {kind} is not supported; use sqlite or postgresql"])
+
+
+def _for_asyncpg(query: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters of libpq as asyncpg has them. Raises `ConfigError` for others, which asyncpg fails at."""
+    found: dict[str, Any] = {}
+    for name, value in query.items():
+        if name not in _PARAMETERS:
+            raise ConfigError([f"state.url: the parameter {name!r} is not supported; known: {', '.join(_PARAMETERS)}"])
+        if name in ("sslmode", "ssl") and value not in _SSL:
+            raise ConfigError([f"state.url: {name} must be one of {', '.join(_SSL)}"])
+        if name in ("connect_timeout", "timeout") and not _is_positive(value):
+            raise ConfigError([f"state.url: {name} must be a number of seconds above 0"])
+        if found.setdefault(_PARAMETERS[name], value) != value:
+            raise ConfigError([f"state.url: {name} is given twice, with different values"])
+    return found
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, str) and value.isascii() and value.isdecimal() and int(value) > 0
 
 
 def make_engine(url: sa.URL, given: StateSettings) -> AsyncEngine:
     """The connections to a database."""
     if url.get_backend_name() != "sqlite":
-        limits = {"timeout": _WAIT, "command_timeout": _WAIT}
+        # What the URL has are texts, and asyncpg takes a number.
+        limits = {"timeout": float(str(url.query.get("timeout", _WAIT))), "command_timeout": _WAIT}
         size = {"pool_size": 5, "max_overflow": CONNECTIONS + _SPARE - 5, "pool_timeout": _WAIT}
         return create_async_engine(url, pool_pre_ping=True, connect_args=limits, **size)
     wait = {"timeout": _WAIT}

@@ -8,11 +8,17 @@ killed loses the lines of that time. A logger gets each line as a record of its 
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
+import os
 import sys
 from logging.handlers import WatchedFileHandler
 
-__all__ = ["RequestLog", "opened"]
+from ..configuration.config import ConfigError
+
+__all__ = ["RequestLog", "check_log", "opened"]
+
+_NO_FILES = ("off", "logging", "stdout", "stderr")
 
 _PAUSE = 0.1  # seconds
 _MOST = 1_000  # lines that wait
@@ -61,7 +67,10 @@ class RequestLog:
 
 
 def opened(where: str, name: str) -> RequestLog | None:
-    """The log of `telemetry.log`: "off" (None), "logging" (the logger of that name), "stdout", "stderr" or a file."""
+    """The log of `telemetry.log`: "off" (None), "logging" (the logger of that name), "stdout", "stderr" or a file.
+
+    Raises `ConfigError` for a file that cannot be written.
+    """
     if where == "off":
         return None
     logger = logging.getLogger(name)
@@ -70,4 +79,27 @@ def opened(where: str, name: str) -> RequestLog | None:
     streams = {"stdout": sys.stdout, "stderr": sys.stderr}
     if where in streams:
         return RequestLog(logger, logging.StreamHandler(streams[where]))
-    return RequestLog(logger, WatchedFileHandler(where, encoding="utf-8"))
+    try:
+        return RequestLog(logger, WatchedFileHandler(where, encoding="utf-8"))
+    except OSError as error:
+        raise _unusable(where, error.strerror or str(error)) from None
+
+
+def check_log(where: str) -> None:
+    """Raise `ConfigError` for a file that cannot be written; no file is made."""
+    if where in _NO_FILES:
+        return
+    folder = os.path.dirname(where) or "."
+    if "\0" in where:
+        raise _unusable(where, "a null character")
+    if os.path.isdir(where):
+        raise _unusable(where, os.strerror(errno.EISDIR))
+    if not os.path.isdir(folder):
+        raise _unusable(where, os.strerror(errno.ENOENT))
+    if not os.access(where if os.path.exists(where) else folder, os.W_OK):
+        raise _unusable(where, os.strerror(errno.EACCES))
+
+
+def _unusable(where: str, reason: str) -> ConfigError:
+    hint = "name a file in a folder that exists and can be written, or off, stdout, stderr or logging"
+    return ConfigError([f"telemetry.log: {where}: {reason}; {hint}"])

@@ -27,10 +27,17 @@ from ...client.upstreams.tokens import check_login
 from ...client.upstreams.upstream import Upstream
 from ...client.upstreams.upstream import upstream as make_upstream
 from ...engine.adapter import Adapter
-from ...engine.registry import adapter
-from ...foundation.errors import APIError, CapabilityRefused, InvalidRequestError, UnifiedLLMError, UnknownProvider
-from ...foundation.usage_errors import MissingExtra
-from ...losses import Levels
+from ...engine.registry import adapter, split
+from ...foundation.errors import (
+    APIError,
+    CapabilityRefused,
+    InvalidRequestError,
+    UnifiedLLMError,
+    UnknownProtocol,
+    UnknownProvider,
+)
+from ...foundation.usage_errors import InvalidArgument, MissingExtra
+from ...losses import Levels, check_levels
 from ...models.catalog import current
 from ...models.endpoints import provider, providers
 from ...models.provider_table import aliases, table
@@ -112,7 +119,16 @@ class Router:
                     check_login(login)
             except (UnknownProvider, MissingExtra) as error:
                 yield f"gateway.providers: {error}"
+        for name, upstream in self.upstreams.items():
+            try:
+                split(upstream.protocol)
+            except (UnknownProtocol, ValueError) as error:
+                yield f"upstreams.{name}.protocol: {error}"
         for name, route in self.models.items():
+            try:
+                check_levels(route.on_loss)
+            except InvalidArgument as error:
+                yield f"models.{name}.{error}"
             for target in route.to:
                 first = target.partition("/")[0]
                 if "{model}" in first or "*" in first:
