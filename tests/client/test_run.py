@@ -205,7 +205,7 @@ def test_more_calls_than_allowed_are_not_run() -> None:
 
     calls = [function_call("act", f'{{"n": {n}}}', f"call_{n}") for n in range(3)]
     canned = Canned("openai-responses", response(*calls))
-    with pytest.raises(ul.ToolLoopLimitError, match="more than 2"):
+    with pytest.raises(ul.ToolLoopLimitError, match="more than max_tool_calls=2 tool calls"):
         ul.Client(canned.upstream).responses.run(input="Hi", tools=[act], max_tool_calls=2)
     assert ran == []
 

@@ -205,7 +205,8 @@ def test_many_writes_are_few_commits(house: House, database: str, monkeypatch: p
 def test_writers_of_one_process_wait_for_their_turn(
     house: House, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stores, "_WAIT", 0.2)  # seconds that SQLite waits for another writer
+    if database.startswith("sqlite"):
+        monkeypatch.setattr(stores, "_WAIT", 0.2)  # seconds that SQLite waits for another writer
 
     async def many(store: Store) -> None:
         async def write(number: int) -> None:

@@ -44,6 +44,7 @@ __all__ = [
     "decompose",
     "framed",
     "index_of",
+    "terminal_of",
 ]
 
 Event = dict[str, Any]
@@ -217,7 +218,7 @@ def _events(response: Node) -> Iterator[Event]:
         for index, item in enumerate(items):
             at: Node = {"output_index": index, **({"choice": choice} if choice else {})}
             yield from _item_events(item, at)
-    yield {"type": _terminal(response), "response": response}
+    yield {"type": terminal_of(response), "response": response}
 
 
 def index_of(choice: Node, number: int) -> Any:
@@ -230,7 +231,8 @@ _LATE = ("output", "choices", "usage", "finish", "error", "completed_at", "extra
 _ZEROED = ("arguments", "input", "code")
 
 
-def _terminal(response: Node) -> str:
+def terminal_of(response: Node) -> str:
+    """The event that ends the stream of a response: by its status, else by the reason of its end."""
     status = response.get("status")
     if status in ("failed", "cancelled") or (status is None and response.get("error")):
         return "response.failed"

@@ -15,6 +15,7 @@ from ...foundation.usage_errors import InvalidArgument
 from ...losses import Levels, Losses
 from ...models.endpoints import provider
 from ...streams.conversion import convert_stream
+from ...streams.folds import terminal_of
 from ..connections.io import Stream, Wire
 from ..opening import Opening
 from ..sending.api_errors import failed
@@ -114,7 +115,7 @@ def _beside(node: Node) -> list[str]:
             out += [part["type"] for part in _parts(item) if part.get("type") not in _TEXTS]
         elif kind != "reasoning":
             out.append(str(kind))
-    if node.get("status") == "incomplete":
+    if terminal_of(node) == "response.incomplete":
         why = (node.get("incomplete_details") or node.get("finish") or {}).get("reason")
         out.append(f"ended early{f': {why}' if why else ''}")
     return out

@@ -109,7 +109,8 @@ class SharedCounters:
     async def aclose(self) -> None:
         """Write what is left."""
         if self._flushing is not None:
-            self._flushing.cancel()
+            async with self._turn:  # not in the middle of a statement: that may leave its transaction open
+                self._flushing.cancel()
             await asyncio.gather(self._flushing, return_exceptions=True)
             await self._flush()
 
