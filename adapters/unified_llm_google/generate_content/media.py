@@ -282,9 +282,9 @@ def _sound(c: Node, data: str, w: Writer) -> Node:
 def _audio_type(c: Node, w: Writer) -> str | None:
     alias = w.form(c, "media_type")
     format_ = c.get("format")
-    if type(alias) is str and alias and _FORMATS.get(_ALIASES.get(alias, "")) == format_:
+    if type(format_) is str and lookup(_FORMATS, lookup(_ALIASES, alias)) == format_:
         c.pop("format")
-        return alias
+        return str(alias)
     if c.get("media_type"):
         return None
     if type(format_) is str:
