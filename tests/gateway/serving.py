@@ -43,7 +43,7 @@ class House:
     def leave(self) -> None:
         """Close what a test has opened in the loop."""
         for each in self.gateways:
-            if not each.draining:  # a server closes its own
+            if not each.closing:  # a server closes its own
                 self.run(each.aclose())
         self.gateways.clear()
 
