@@ -251,7 +251,7 @@ def test_a_database_that_hangs_is_tried_by_one_probe_for_all(monkeypatch: pytest
     monkeypatch.setattr(reachable, "_PATIENCE", 0.01)
     tries: list[bool] = []
 
-    class Hanging:  # and not the store of a gateway, whose own work asks for connections beside the probes
+    class Hanging:  # and not the store of a gateway, whose own work uses connections beside the probes
         @contextlib.asynccontextmanager
         async def connection(self) -> AsyncIterator[None]:
             tries.append(True)
