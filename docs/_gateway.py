@@ -10,7 +10,7 @@ from pydantic_core import PydanticUndefined
 
 from unified_llm.gateway.configuration import config
 
-PAGE = Path(__file__).parent / "gateway.md"
+PAGE = Path(__file__).parent / "gateway-configuration.md"
 START, END = "<!-- configuration -->", "<!-- /configuration -->"
 TABLES = [each for each in vars(config).values() if isinstance(each, type) and issubclass(each, config._Table)]
 
@@ -23,7 +23,7 @@ def reference() -> str:
             continue
         out += [
             "",
-            f"### {(table.__doc__ or '').splitlines()[0]}",
+            f"## {(table.__doc__ or '').splitlines()[0]}",
             "",
             "| field | type | default | meaning |",
             "| --- | --- | --- | --- |",

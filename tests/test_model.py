@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -352,3 +355,29 @@ def test_arguments_that_are_no_json_object_are_an_error_with_the_name_of_the_too
     with pytest.raises(InvalidBody, match=f"arguments of 'f' are {why}") as caught:
         _ = FunctionCall(name="f", arguments=text).parsed_arguments
     assert caught.value.path == "/arguments"
+
+
+REQUEST = "print(Request(model='m', tools=[], input=[M(role='user', content='Hi')]).dump())"
+NAMES = "from unified_llm import Request, Tool, Message as M"
+OWN = ["class Message: pass", "class FunctionCall: pass"]
+MINE = ["class Mine(Request):", "    note: 'FunctionCall | None' = None",
+        "    model_config = {'arbitrary_types_allowed': True}"]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [NAMES, *OWN, REQUEST],
+        ["def main():", *(f"    {line}" for line in (NAMES, *OWN, REQUEST)), "main()"],
+        [NAMES, *MINE, *OWN, "Mine(model='m', note=FunctionCall())", REQUEST],
+        [NAMES, "def main():", *(f"    {line}" for line in (*MINE, *OWN, "Mine.model_rebuild()")),
+         "    Mine(model='m', note=FunctionCall())", "main()", REQUEST],
+    ],
+    ids=["in a module", "in a function", "a subclass", "a subclass in a function"],
+)  # fmt: skip
+def test_names_of_the_caller_are_not_taken_for_ours(lines: list[str]) -> None:
+    # In an interpreter of its own: a class builds its validator when it is first used.
+    done = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    told = {"model": "m", "tools": [], "input": [{"type": "message", "role": "user", "content": "Hi"}]}
+    assert ast.literal_eval(done.stdout) == told

@@ -57,7 +57,9 @@ def run(*arguments: str) -> tuple[int, str, str]:
     return done.exit_code, done.stdout, done.stderr
 
 
-def test_a_whole_file(tmp_path: Path) -> None:
+def test_a_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("CLAUDE_KEY", "GEMINI_API_KEY"):
+        monkeypatch.setenv(variable, "x")
     found = load(written(tmp_path, WHOLE))
     assert found.gateway.port == 9000 and found.gateway.max_body == 8_000_000
     assert found.models["best"].to == ["claude"] and found.models["gpt-*"].on_loss == {"reasoning.*": "raise"}
@@ -250,7 +252,7 @@ def generator() -> ModuleType:
 
 
 def test_the_reference_is_current() -> None:
-    page = ROOT / "docs" / "gateway.md"
+    page = ROOT / "docs" / "gateway-configuration.md"
     assert generator().renewed(page) == page.read_text("utf-8"), "run: python docs/_gateway.py"
     assert "`max_parallel`" in page.read_text("utf-8")
 

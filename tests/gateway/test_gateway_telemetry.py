@@ -69,12 +69,14 @@ def test_a_request_is_one_line(house: House, way: str) -> None:
         "status": 200,
         "complete": True,
         "upstream": "canned/m",
+        "upstream_name": "up0",
         "upstream_protocol": "openai-chat",
         "upstream_status": 200,
         "usage": {"input_tokens": 3, "output_tokens": 1},
         "bytes": len(answer.content),
     }
     assert {name: line.get(name) for name in expected} == expected
+    assert answer.headers["x-unified-llm-request-id"] == line["id"]
     assert 0 <= line["first_byte_seconds"] <= line["seconds"] and "secret plan" not in json.dumps(line)
 
 
@@ -95,7 +97,7 @@ def test_retries_and_errors(house: House) -> None:
     told = samples(gateway)
     assert told['unified_llm_retries_total{provider="canned",reason="fallback"}'] == 1
     outcome = 'unified_llm_upstream_responses_total{model="m2",outcome="InvalidRequestError",protocol="openai-chat",'
-    assert told[f'{outcome}provider="canned"}}'] == 1
+    assert told[f'{outcome}provider="canned",upstream="up1"}}'] == 1
 
 
 def test_a_refusal_is_a_line_too(house: House) -> None:
@@ -124,7 +126,7 @@ def test_metrics_count_requests_tokens_and_times(house: House) -> None:
     labels = 'client="desk",key="blue",protocol="openai-chat",route="request",status="200"'
     assert told[f"unified_llm_requests_total{{{labels}}}"] == 2
     tokens = 'unified_llm_tokens_total{client="desk",key="blue",model="m",provider="canned",type='
-    assert told[f'{tokens}"input"}}'] == 6 and told[f'{tokens}"output"}}'] == 2
+    assert told[f'{tokens}"input",upstream="up0"}}'] == 6 and told[f'{tokens}"output",upstream="up0"}}'] == 2
     assert told['unified_llm_request_seconds_count{protocol="openai-chat",route="request"}'] == 2
     assert told["unified_llm_requests_in_progress"] == 0
 

@@ -73,6 +73,7 @@ def known(capability: str) -> str:
 def report(body: Any, *, source: str, target: str, kind: str = "request", **options: Any) -> Report:
     """Convert one document (a list of wire events where `kind` is "stream") and report. Takes what `convert` takes.
 
+    >>> from unified_llm.drift import report
     >>> body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "seed": 7}
     >>> report(body, source="openai-chat", target="anthropic-messages").survives("sampling.seed")
     False

@@ -41,6 +41,7 @@ _surfaces: dict[str, Surface] = {}
 def register(adapter: Adapter) -> None:
     """Make an adapter known without an entry point, e.g. in a test. `ValueError` for a name that another has taken.
 
+    >>> from unified_llm.engine.registry import adapter, register
     >>> register(adapter("openai-chat"))  # the very same again is none
     """
     if _loaded.setdefault(adapter.protocol, adapter) is not adapter:

@@ -56,6 +56,7 @@ def run(
     from .reload import Reloader
     from .server import Server
 
+    _warn(settings, router)
     try:
         app = Gateway(settings, router)
     except ConfigError as error:
@@ -81,7 +82,7 @@ def run(
 
 @gateway.command()
 def check(context: typer.Context, config: ConfigFile = None, listen: ListenAddress = None) -> None:
-    """Check a configuration without starting anything."""
+    """Check a configuration without starting anything. What is probably a mistake is a warning, on stderr."""
     # Options may stand before and behind the name of the command.
     for name, value in {"--config": config, "--listen": listen}.items():
         if value is not None and context.obj[name] is not None:
@@ -95,6 +96,7 @@ def check(context: typer.Context, config: ConfigFile = None, listen: ListenAddre
         print(f"provider   {name}")
     for name, route in settings.models.items():
         print(f"model      {name}: {', '.join(route.to)}")
+    _warn(settings, router)
 
 
 @gateway.command("import")
@@ -153,6 +155,14 @@ def _load(path: Path | None, listen: str | None) -> tuple[Config, Router]:
         _fail_all(error.problems)
     except OSError as error:
         fail(f"{path}: {error.strerror}")
+
+
+def _warn(config: Config, router: Router) -> None:
+    """What is probably a mistake, on stderr."""
+    from .doubts import doubts
+
+    for each in doubts(config, router):
+        typer.echo(printable(f"warning: {each}"), err=True)
 
 
 def _needs_extra() -> None:

@@ -171,6 +171,22 @@ class Model(BaseModel):
         for name in types_of(cls):
             KNOWN.setdefault(cls.node_kind, {}).setdefault(name, cls)
 
+    @classmethod
+    def model_rebuild(
+        cls, *, raise_errors: bool = True, _parent_namespace_depth: int = 2, **options: Any
+    ) -> bool | None:
+        """Build the validator, which pydantic does on first use.
+
+        It would look for the names in annotations in the frame that uses the class first: a `Tool` or a `Message` there
+        would be taken for ours. That frame has its turn only if a name is nowhere else, for a subclass.
+        """
+        found = super().model_rebuild(raise_errors=False, **{"_types_namespace": {}, **options})
+        if found is not False:
+            return found
+        return super().model_rebuild(
+            raise_errors=raise_errors, _parent_namespace_depth=_parent_namespace_depth + 1, **options
+        )
+
     def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
         given = self.__pydantic_fields_set__
         for name, value in super().__repr_args__():

@@ -1,6 +1,6 @@
 """The configuration of the gateway: a TOML file, checked as a whole before anything is started.
 
-Each table of the file is one model here; the reference in `docs/gateway.md` is generated from them. A file contains
+Each table of the file is one model here; `docs/gateway-configuration.md` is generated from them. A file contains
 names of environment variables and hashes of keys, never a secret.
 """
 

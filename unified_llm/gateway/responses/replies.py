@@ -48,6 +48,7 @@ __all__ = [
     "with_status",
 ]
 
+_REQUEST_ID = b"x-unified-llm-request-id"
 _METHODS = ("GET", "POST", "DELETE", "HEAD", "OPTIONS", "PUT", "PATCH")
 
 
@@ -159,6 +160,7 @@ class Watched:
             record.is_complete = not message.get("more_body")
         elif message["type"].endswith("http.response.start"):  # of a WebSocket that is refused too
             record.status = message["status"]
+            message["headers"].append((_REQUEST_ID, record.id.encode()))
         elif message["type"] == "websocket.close":
             record.status = 403  # with which a server refuses what was not accepted
         return self.bare(message)

@@ -120,11 +120,15 @@ class Metrics:
         self._seconds = _Seconds("request_seconds", "Seconds to the end of a response.", "protocol", "route")
         self._first = _Seconds("first_byte_seconds", "Seconds to the first byte.", "protocol", "route")
         self._upstream = _Counts(
-            "upstream_responses", "Responses of upstreams.", "provider", "model", "protocol", "outcome"
+            "upstream_responses", "Responses of upstreams.", "upstream", "provider", "model", "protocol", "outcome"
         )
-        self._upstream_seconds = _Seconds("upstream_seconds", "Seconds that upstreams took.", "provider", "protocol")
+        self._upstream_seconds = _Seconds(
+            "upstream_seconds", "Seconds that upstreams took.", "upstream", "provider", "protocol"
+        )
         self._retries = _Counts("retries", "Requests to upstreams that were repeated.", "provider", "reason")
-        self._tokens = _Counts("tokens", "Tokens that upstreams counted.", "provider", "model", "type", "key", "client")
+        self._tokens = _Counts(
+            "tokens", "Tokens that upstreams counted.", "upstream", "provider", "model", "type", "key", "client"
+        )
         self._losses = _Counts(
             "losses", "Values that did not reach the other protocol unchanged.", "capability", "fate"
         )
@@ -157,17 +161,18 @@ class Metrics:
     def response(self, found: Outcome, record: Record | None) -> None:
         """An upstream has answered, or failed."""
         upstream = found.upstream
+        place = upstream.label.partition("/")[0]
         provider, model = upstream.provider or "", self._models(found.model or "")
         outcome = type(found.error).__name__ if found.error is not None else "complete" if found.complete else "closed"
-        self._upstream.values[provider, model, upstream.protocol, outcome] += 1
-        self._upstream_seconds.observe((provider, upstream.protocol), found.duration)
+        self._upstream.values[place, provider, model, upstream.protocol, outcome] += 1
+        self._upstream_seconds.observe((place, provider, upstream.protocol), found.duration)
         usage = found.usage_node
         if not usage:
             return
         key, client = self._who(record)
         for name, count in counts(usage).items():
             if count > 0:
-                self._tokens.values[provider, model, _KINDS[name], key, client] += count
+                self._tokens.values[place, provider, model, _KINDS[name], key, client] += count
 
     def _who(self, record: Record | None) -> tuple[str, str]:
         """The key and the client of a request. Only a client that was admitted chooses the value of a label."""

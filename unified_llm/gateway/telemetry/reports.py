@@ -63,6 +63,7 @@ class Line(msgspec.Struct, omit_defaults=True):
     first_byte_seconds: float | None = None
     bytes: int | None = None
     upstream: str | None = None
+    upstream_name: str | None = None
     upstream_protocol: str | None = None
     upstream_status: int | None = None
     upstream_seconds: float | None = None
@@ -135,6 +136,7 @@ class Record:
                 None if self.first is None else round(self.first, 6),
                 self.size,
                 upstream.name if upstream is not None else None,
+                (upstream.label.partition("/")[0] or None) if upstream is not None else None,
                 upstream.protocol if upstream is not None else None,
                 last.status if last is not None else None,
                 round(last.duration, 6) if last is not None else None,

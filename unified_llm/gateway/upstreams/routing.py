@@ -141,6 +141,10 @@ class Router:
         near = difflib.get_close_matches(name, known, 1)
         return f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(known) or 'none'}"
 
+    def routes(self, model: str) -> bool:
+        """Whether a requested name leads to an upstream, by the configuration and the catalog alone."""
+        return bool(self._targets(model)[0])
+
     def resolve(self, model: str | None, key: Key, named: str | None = None) -> Route:
         """The route of a requested model; `named` is the upstream that the request insists on.
 

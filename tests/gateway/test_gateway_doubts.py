@@ -1,0 +1,77 @@
+"""What is probably a mistake in a valid configuration is a warning, and nothing else is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from unified_llm.gateway.command import gateway
+from unified_llm.gateway.configuration.config import load
+from unified_llm.gateway.doubts import doubts
+from unified_llm.gateway.upstreams.routing import Router
+
+SHA = "0" * 64
+HEAD = "[gateway]\nproviders = ['local']\n"
+
+
+def doubted(folder: Path, text: str) -> list[str]:
+    path = folder / "gateway.toml"
+    path.write_text(text, "utf-8")
+    config = load(path)
+    return list(doubts(config, Router.load(config, path)))
+
+
+@pytest.mark.parametrize(
+    ("text", "doubt"),
+    [
+        (
+            f"{HEAD}[upstreams.u]\nmodel = 'openai/m'\nkey_env = 'UNSET_A'",
+            "upstreams.u.key_env: UNSET_A is not set; requests are sent without an API key",
+        ),
+        (
+            f"{HEAD}[upstreams.u]\nmodel = 'openai/m'\nkey_env = ['UNSET_A', 'UNSET_B']",
+            "upstreams.u.key_env: UNSET_A, UNSET_B are not set; requests are sent without an API key",
+        ),
+        ("[gateway]\nproviders = ['anthropic']", "gateway.providers: anthropic has no API key; set ANTHROPIC_API_KEY"),
+        (
+            f"{HEAD}[upstreams.u]\nbase_url = 'http://api.example.com/v1'",
+            "upstreams.u.base_url: http:// to a public address: prompts and API keys are sent unencrypted",
+        ),
+        (
+            f"{HEAD}[upstreams.u]\nbase_url = 'http://8.8.8.8/v1'",
+            "upstreams.u.base_url: http:// to a public address: prompts and API keys are sent unencrypted",
+        ),
+        (
+            f"{HEAD}[keys.k]\nsha256 = '{SHA}'\nupstreams = ['locl*']",
+            "keys.k.upstreams: 'locl*' matches no upstream and no provider",
+        ),
+        (
+            f"{HEAD}[models]\nfast = 'local/echo'\n[keys.k]\nsha256 = '{SHA}'\nmodels = ['fats']",
+            "keys.k.models: 'fats' is neither in [models] nor an upstream nor a known model",
+        ),
+    ],
+)
+def test_a_doubt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, doubt: str) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    assert doubted(tmp_path, text) == [doubt]
+
+
+def test_what_may_be_meant_is_not_doubted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SET", "x")
+    urls = ("https://api.example.com/v1", "http://localhost:8000/v1", "http://vllm:8000/v1", "http://10.0.0.7/v1",
+            "http://vllm.models.svc.cluster.local/v1", "http://[fd00::1]/v1")  # fmt: skip
+    rows = "".join(f"[upstreams.u{n}]\nbase_url = '{url}'\n" for n, url in enumerate(urls))
+    rows += "[upstreams.keyed]\nmodel = 'openai/m'\nkey_env = ['UNSET', 'SET']\n"
+    models = "[models]\nfast = 'local/echo'\n'team-*' = 'u0/*'\n"
+    names = "models = ['fast', 'u1', 'team-a', 'no*', 'any/model', 'local/*']\nupstreams = ['u*', 'local']"
+    assert doubted(tmp_path, f"{HEAD}{rows}{models}[keys.k]\nsha256 = '{SHA}'\n{names}") == []
+
+
+def test_check_prints_doubts_and_succeeds(tmp_path: Path) -> None:
+    path = tmp_path / "gateway.toml"
+    path.write_text(f"{HEAD}[upstreams.u]\nmodel = 'openai/m'\nkey_env = 'UNSET_A'", "utf-8")
+    found = CliRunner().invoke(gateway, ["check", "--config", str(path)])
+    assert found.exit_code == 0 and "upstream   u: openai/m" in found.stdout
+    assert found.stderr == "warning: upstreams.u.key_env: UNSET_A is not set; requests are sent without an API key\n"
