@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import json
+import pickle
 import threading
 from typing import Any
 
 import pytest
 
 import unified_llm as ul
-from unified_llm.provenance.vault import Scoped, park, thread_of, unpark
+from corpus import pairs, records
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.registry import adapter
+from unified_llm.provenance.vault import Scoped, park, thread_later, thread_of, unpark
 
 Node = dict[str, Any]
 GEMINI, CHAT, MESSAGES = "google-generate-content", "openai-chat", "anthropic-messages"
@@ -321,6 +327,56 @@ def test_an_exchange_tells_the_thread() -> None:
         answer["candidates"][0]["content"] = content  # type: ignore[index]
         ul.convert(answer, source=GEMINI, target=CHAT, kind="response", vault=vault, exchange=asked.exchange)
     assert parts(vault)[0]["thoughtSignature"] == "U0lHMQ=="
+
+
+@pytest.mark.parametrize(("source", "target", "_kind"), pairs("request"))
+def test_the_thread_is_that_of_the_conversation_as_it_came(source: str, target: str, _kind: str) -> None:
+    """Whenever it is read, and whatever the conversion did to the items since: also where the vault was searched."""
+    searched = ul.MemoryVault()
+    searched.put("turn:of another", [thought("U0lH")])
+    threads = 0
+    for record in records(source, "request"):
+        given = {"source": source, "target": target, "http": record.get("http")}
+        try:
+            found = [ul.convert(record["body"], vault=vault, **given) for vault in (ul.MemoryVault(), searched)]
+        except ul.CapabilityRefused:
+            continue
+        # As readers leave it: the keys of a file are in another order in what was validated.
+        reader = Reader(source, http=record.get("http"))
+        canonical = reader.root(adapter(source).kinds["request"].read, copy.deepcopy(record["body"]))
+        one, other = (each.exchange.thread for each in found if each.exchange is not None)
+        assert one == other == thread_of(canonical), record["id"]
+        threads += bool(one)
+    assert threads > 5
+
+
+def test_a_thread_waits_without_files_in_memory() -> None:
+    texts = [ASKED, said("a"), call("c"), result("c"), {"type": "message", "role": "user", "content": "on"}]
+    node: Node = {"input": copy.deepcopy(texts), "instructions": "Be brief."}
+    later, wanted = thread_later(node), thread_of(node)
+    for item in node["input"]:
+        for part in item["content"] if isinstance(item.get("content"), list) else ():
+            part["text"] = "other"
+        item["arguments"] = item["output"] = item["content"] = "other"
+    assert callable(later) and later() == wanted
+    file = {
+        "type": "message",
+        "role": "user",
+        "content": [{"type": "input_image", "image_url": "data:image/png;base64,AA"}],
+    }
+    for items in ([*texts, file], [result("c"), {**result("d"), "output": file["content"]}]):
+        assert thread_later({"input": items}) == thread_of({"input": items})
+
+
+def test_an_exchange_is_json_and_a_pickle_before_its_thread_was_read() -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "q"}]}
+    made = [ul.convert(body, source=CHAT, target=GEMINI, vault=ul.MemoryVault()).exchange for _ in range(4)]
+    thread = thread_of({"input": "q"})
+    one, two, three, four = (each for each in made if each is not None)
+    assert json.loads(json.dumps(one.to_json()))["thread"] == thread
+    assert pickle.loads(pickle.dumps(two)).thread == thread == copy.deepcopy(three).thread
+    assert dataclasses.replace(four, answer_id="a").thread == thread and f"thread='{thread}'" in repr(one)
+    assert ul.Exchange(source=CHAT, target=GEMINI).thread == ""
 
 
 @pytest.mark.parametrize("vault", [None, ul.MemoryVault()])

@@ -19,7 +19,7 @@ from ..foundation.exchange import Exchange
 from ..foundation.secret import Secret, SecretLike
 from ..provenance.provider_references import NAMING
 from ..provenance.transfer import conversation, handed, leaving
-from ..provenance.vault import Vault, thread_of
+from ..provenance.vault import Vault, thread_later
 from .unsupported import prompt_of
 
 __all__ = ["Repair", "ends", "prepare", "prompt_for", "recording"]
@@ -135,7 +135,7 @@ def _prepare_request(
     # What a client is shown of a conversation has no provider's demands to meet.
     meets = repair == "always" or (repair == "auto" and crossing and to_provider)
     if writer.vault is not None:
-        writer.context["thread"] = thread_of(node)
+        writer.context["thread"] = thread_later(node)
     items = node.get("input")
     if type(items) is list and (reader is None or reader.signed or reader.stuffed or writer.vault is not None):
         conversation(node, reader, writer)
@@ -143,7 +143,7 @@ def _prepare_request(
         return
     flatten, send_summaries, keep_restrictions, mend, fit = _passes()
     # Nothing in the conversation declares a tool, or names what a provider keeps.
-    simple = reader is not None and reader.plain and writer.vault is None
+    simple = reader is not None and reader.plain and not writer.unparked
     if crossing and to_provider and not (simple and _asks_nothing(node)):
         special = _is_special(node.get("tools"))
         if special or not simple:
@@ -204,7 +204,7 @@ def _passes() -> tuple[Callable[..., Any], ...]:
 
 def _plainly(items: list[Any], reader: Reader | None, writer: Writer) -> Outline | None:
     """The outline of a conversation that its reader marked as plain, and nothing came to it since."""
-    if reader is None or not reader.plain or writer.vault is not None or len(reader.outline.letters) != len(items):
+    if reader is None or not reader.plain or writer.unparked or len(reader.outline.letters) != len(items):
         return None
     return reader.outline
 

@@ -152,8 +152,10 @@ def conversation(node: Node, reader: Reader | None, writer: Writer) -> None:
         # Without opaque data there is nothing to park, and no thread to work out for each answer.
         if writer.facing == "provider" and (reader is None or reader.signed) and any(True for _ in pieces(items)):
             answers = list(parked_answers(items, node))
-        node["input"] = items = unpark(node, writer.vault, reader, writer)
-    if writer.facing == "provider" and (reader is None or reader.stuffed or writer.vault is not None):
+        kept = unpark(node, writer.vault, reader, writer)
+        writer.unparked = kept is not items
+        node["input"] = items = kept
+    if writer.facing == "provider" and (reader is None or reader.stuffed or writer.unparked):
         _spell_out(items, writer)
     if reader is not None and not reader.signed:
         return
@@ -193,7 +195,7 @@ def handed(node: Node, goal: Adapter, source: Adapter, reader: Reader, writer: W
     for item, origin in reader.restored:
         family = _family(origin.get("protocol"))
         restored[id(item)] = is_foreign_here(family, origin.get("provider"), goal.family, target)
-    plain = reader.plain and writer.vault is None
+    plain = reader.plain and not writer.unparked
     return withhold(node, writer, foreign, restored, plain) if foreign or True in restored.values() else []
 
 

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from hashlib import blake2b
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..foundation.generated_ids import is_made
 from ..foundation.json_codec import detached, dump, dump_text
-from .answer_envelope import Shown, origins, pieces, regions, shown, words_of
+from .answer_envelope import CALLS, Shown, origins, pieces, regions, shown, words_of
 from .opaque import is_reply
 from .returning import goes_home, readdress, restored, returned
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from ..engine.pairs.reading import Reader
     from ..engine.pairs.writing import Writer
 
-__all__ = ["MemoryVault", "Scoped", "Vault", "park", "thread_of", "unpark"]
+__all__ = ["MemoryVault", "Scoped", "Vault", "park", "thread_later", "thread_of", "unpark"]
 
 Node = dict[str, Any]
 
@@ -143,6 +144,47 @@ class Scoped:
 
 
 # ---- what a key covers ----------------------------------------------------------------------------------------------
+
+
+def thread_later(node: Node) -> str | Callable[[], str]:
+    """`thread_of` the conversation as it is now, for when it is needed: most answers have nothing to keep.
+
+    Files and images would stay in memory until then, so with any of them it is computed at once.
+    """
+    items = node.get("input")
+    if type(items) is not list:
+        return thread_of(node)
+    instructions, kept = _texts(node.get("instructions")), [_still(item) for item in items]
+    if None in kept or instructions is None:
+        return thread_of(node)
+    return partial(thread_of, {"input": kept, "instructions": instructions})
+
+
+_COMPARED = ("type", "role", "executor", "call_id")
+
+
+def _still(item: Node) -> Node | None:
+    """What a thread depends on of an item, in an object that no later step changes; None with a file or an image."""
+    kind = item.get("type")
+    still = {key: item[key] for key in _COMPARED if key in item}
+    if kind in CALLS:
+        still[CALLS[kind]] = item.get(CALLS[kind])
+        return still
+    for key in ("content", "output"):
+        if key in item:
+            still[key] = _texts(item[key])
+            if still[key] is None:
+                return None
+    return still
+
+
+def _texts(content: Any) -> Any:
+    """A content of texts alone, "" for none; None for any other."""
+    if type(content) is not list:
+        return "" if content is None else content if type(content) is str else None
+    if not all(type(part) is dict and type(part.get("text")) is str for part in content):
+        return None
+    return [part.copy() for part in content]
 
 
 def thread_of(node: Node) -> str:
@@ -264,7 +306,10 @@ def unpark(node: Node, vault: Vault, reader: Reader | None = None, target: Write
     signed = reader is not None and reader.secret is not None
     names: dict[str, str] = {}
     clean = 0
-    for start, end, before, _ in list(_walk(items, _opening(node))):
+    walked = list(_walk(items, _opening(node)))
+    if target is not None and walked:
+        target.context["thread"] = walked[-1][3]
+    for start, end, before, _ in walked:
         if start < 0:
             continue
         readdress(items, clean, end, names, scratch, wires)

@@ -45,6 +45,9 @@ _ascii = json.JSONEncoder(separators=(",", ":")).encode
 
 def bounded(rows: list[list[Any]], longest: int = _LONGEST) -> str:
     """`{"count": n, "first": [...]}` in ASCII, with as many of the first as fit."""
+    whole = _ascii(rows)
+    if len(whole) - 2 < longest:
+        return f'{{"count":{len(rows)},"first":{whole}}}'
     shown: list[str] = []
     size = 0
     for row in rows:

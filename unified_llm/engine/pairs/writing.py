@@ -47,6 +47,7 @@ class Writer(Record):
         "secret",
         "seeded",
         "source",
+        "unparked",
         "vault",
     )
 
@@ -88,6 +89,8 @@ class Writer(Record):
         self.plain: Outline | None = None
         self.exchange: Any = exchange
         self.vault: Any = vault
+        # The vault gave back opaque data that the client of this conversation had dropped.
+        self.unparked: bool = False
         self.doc: Any = None
         # What made ids depend on, found out with the first of them: a digest of what opens a conversation.
         self.seeded: str | None = None
