@@ -173,6 +173,20 @@ def test_protocols_lists_what_is_installed() -> None:
     assert b"openai-chat" in out and b"openai-responses" in out
 
 
+def test_preview_explains_each_capability_once() -> None:
+    messages = [{"role": "user", "content": "Hi"}]
+    body = json.dumps({"model": "m", "messages": messages, "logit_bias": {"1": 2}, "presence_penalty": 1, "seed": 7})
+    asked = "preview", "--from", "openai-chat", "--to", "anthropic-messages"
+    _, plain, _ = run(*asked, stdin=body.encode())
+    code, out, _ = run(*asked, "--explain", stdin=body.encode())
+    table, *explained = out.decode().split("\n\n")
+    assert code == 0 and table == plain.decode().rstrip("\n") and "Instead:" not in table
+    named = [each.partition(":")[0] for each in explained]
+    assert named == ["sampling.penalties", "sampling.seed", "output.max_tokens"]
+    seed = "sampling.seed: repeatable sampling\nlost at /seed: anthropic-messages has no seed\nInstead: set temperature"
+    assert explained[1].startswith(seed)
+
+
 def test_preview_takes_a_model_and_levels() -> None:
     arguments = ("preview", "--from", "openai-chat", "--to", "anthropic-messages")
     thinking = {**REQUEST, "reasoning_effort": "high"}

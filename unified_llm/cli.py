@@ -140,6 +140,7 @@ TraceFile = Annotated[
     typer.Option("--trace", help="write where each value went as JSON to this file; - prints it as a table"),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="do not print the loss table")]
+Explain = Annotated[bool, typer.Option("--explain", help="also print what each capability is, and what to do instead")]
 
 
 @app.command()
@@ -188,6 +189,7 @@ def preview(
     model: Model = None,
     on_loss: OnLoss = "ignore",
     json_losses: JsonLosses = None,
+    explain: Explain = False,
 ) -> None:
     """Show the losses of a conversion only."""
     levels = _levels(on_loss)
@@ -206,6 +208,8 @@ def preview(
         fail(error)
     if not _keep(losses, json_losses, sys.stdout):
         print(losses.table())
+    for capability in dict.fromkeys(group.capability for group in losses.grouped()) if explain else ():
+        print(f"\n{printable(losses.explain(capability))}")
     try:
         enforce(losses, levels)
     except ul.CapabilityLost as lost:
