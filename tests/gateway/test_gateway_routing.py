@@ -9,7 +9,9 @@ from typing import Any
 import httpx2
 import pytest
 
+from client.asking import openai, refusal
 from gateway.serving import House
+from gateway.test_gateway_access import ROUTES
 from unified_llm.client.transports.route_matching import recognize
 from unified_llm.gateway.access.callers import Key
 from unified_llm.gateway.configuration.config import ConfigError
@@ -243,3 +245,16 @@ def test_what_has_to_change_is_converted(house: House, what: str) -> None:
             body = ODD % (b',"y":"%s"' % base64.b64encode(b"unified_llm:...."))
         raw(house, gateway, body)
     assert said.seen[0].content != body and json.loads(said.seen[0].content)["model"] == "up-1"
+
+
+@pytest.mark.parametrize("surface", ["openai-chat", "anthropic-messages"])
+def test_an_error_of_an_upstream_names_it_and_one_of_the_gateway_does_not(house: House, surface: str) -> None:
+    up = Canned(refusal(401, openai("invalid_request_error", "invalid_api_key")), model="m")
+    gateway = house.gateway({"one": up.upstream})
+    body = {"model": "one", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
+    found = house.ask(gateway, "POST", ROUTES[surface], json=body)
+    assert found.status_code == 401
+    assert found.headers["x-unified-llm-upstream"] == "canned/m"
+    assert found.headers["x-unified-llm-protocol"] == "openai-chat"
+    found = house.ask(gateway, "POST", ROUTES[surface], json={**body, "model": "two"})
+    assert found.status_code == 404 and "x-unified-llm-upstream" not in found.headers

@@ -11,7 +11,7 @@ from ...losses import Losses
 from ..sending.effects import Hop
 from ..upstreams.upstream import Upstream
 
-__all__ = ["ESTIMATE", "HOPS", "LOSSES", "PROTOCOL", "UPSTREAM", "bounded", "loss_headers"]
+__all__ = ["ESTIMATE", "HOPS", "LOSSES", "PROTOCOL", "UPSTREAM", "bounded", "loss_headers", "served"]
 
 CALLER = "x-unified-llm-caller"
 LOSSES = "x-unified-llm-losses"
@@ -27,14 +27,15 @@ def loss_headers(losses: Losses, hops: Sequence[Hop], whose: Upstream | None) ->
     rows = [[loss.path, loss.capability, loss.fate, loss.side] for loss in losses] if losses else []
     headers = {LOSSES: bounded(rows) if rows else _NOTHING_LOST}
     if whose is not None:
-        headers |= _served(whose.name, whose.protocol, whose.why)
+        headers |= served(whose.name, whose.protocol, whose.why)
     if hops:
         headers[HOPS] = bounded([[hop.upstream, hop.attempts, hop.reason[:200]] for hop in hops])
     return headers
 
 
 @lru_cache(1024)
-def _served(name: str, protocol: str, why: str) -> dict[str, str]:
+def served(name: str, protocol: str, why: str = "") -> dict[str, str]:
+    """The headers that name an upstream, and its protocol with the reason for it."""
     told = f"{protocol}; {_ascii(why)[1:-1][:500]}" if why else protocol
     return {UPSTREAM: _ascii(name)[1:-1], PROTOCOL: told}
 

@@ -48,7 +48,7 @@ from ..upstreams.protocol_selection import settled
 from ..upstreams.upstream import Upstream
 from ..upstreams.upstream import upstream as choose
 from .memory_routes import Kept, kept, missing
-from .report_headers import CALLER, ESTIMATE, HOPS, LOSSES, PROTOCOL, UPSTREAM, loss_headers
+from .report_headers import CALLER, ESTIMATE, HOPS, LOSSES, PROTOCOL, UPSTREAM, loss_headers, served
 from .route_matching import Match, own_headers, recognize
 from .stream_translation import SurfaceStream
 
@@ -380,6 +380,8 @@ class Translator:
             done = write({"error": fields}, surface, "error")
         hops = tuple(each for each in error.hops if isinstance(each, Hop))
         reply = self._reply(done, Losses(), hops, status=error.status or 500)
+        if error.protocol:  # an upstream's: a refused key is not the client's
+            reply.headers |= served("/".join(filter(None, (error.provider, error.model))), error.protocol)
         again = Retry.is_transient(error)
         if again != (reply.status in _RETRIED or reply.status >= 500):
             # SDKs decide by the status without this header.
