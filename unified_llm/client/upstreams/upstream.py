@@ -246,7 +246,8 @@ provider='anthropic', scope=None, defaults={}, fixed={}, omitted=(), path='', st
     >>> upstream("anthropic/claude-opus-4-7", base_url="https://proxy.example").protocol
     'anthropic-messages'
     """
-    check_names(changes, (each.name for each in fields(Upstream)))
+    if changes:
+        check_names(changes, (each.name for each in fields(Upstream)))
     if isinstance(auth, str):
         check_login(auth)  # before anything else is looked for
         made = upstream(

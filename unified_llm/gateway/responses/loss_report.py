@@ -39,6 +39,8 @@ def placed(reply: Reply, protocol: str, where: str) -> Reply:
 
     In a stream they are part of the response in its last event, before the response is stored.
     """
+    if where == "header":  # where they are
+        return reply
     headers = reply.headers
     if where in ("body", "off"):
         headers = {name: value for name, value in headers.items() if name != LOSSES}

@@ -11,7 +11,7 @@ import json
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -67,16 +67,9 @@ class Recalled(Memory):
         """Note that the response is to be deleted."""
         self.forgotten = True
 
-    @asynccontextmanager
-    async def with_files(self) -> AsyncIterator[None]:
-        """With the data of its files in memory, for `recalled`. Raises `Refusal` (429, 503)."""
-        async with AsyncExitStack() as stack:
-            if self.files is not None:
-                try:
-                    await stack.enter_async_context(self.files.loaded())
-                except StoreUnavailable:
-                    raise unavailable() from None
-            yield
+    def with_files(self) -> AbstractAsyncContextManager[Any]:
+        """With the data of its files in memory, for `recalled`. Raises `Refusal` (429, 503) when it is entered."""
+        return nullcontext() if self.files is None else _loaded(self.files)
 
     def recalled(self, body: Any, surface: str, asked: Any, caller: str = "") -> Any:
         """`body` with its history and its files, inside of `with_files`.
@@ -102,6 +95,16 @@ class Recalled(Memory):
         self.upstream, self.protocol = whose.name, whose.protocol
         if reply.stream is not None:
             reply.stream.keep = lambda sent, stream: None
+
+
+@asynccontextmanager
+async def _loaded(files: References) -> AsyncIterator[None]:
+    async with AsyncExitStack() as stack:
+        try:
+            await stack.enter_async_context(files.loaded())
+        except StoreUnavailable:
+            raise unavailable() from None
+        yield
 
 
 class Pending:
