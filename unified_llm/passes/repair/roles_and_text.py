@@ -81,6 +81,7 @@ def leave_out_blanks(m: Mending) -> None:
             # Of a node that is called approximated some of it should be seen: nothing is, so each leaf is named.
             for keys in ((), *((key,) for key in item if key not in ("type", "content", "extra", "turn"))):
                 m.report(item, keys, "approximated", f"removed; the target rejects {m.rules.blank} messages")
+            _tell_rest(m, item)
             for part in item["content"] if type(item["content"]) is list else ():
                 _tell_rest(m, part)
     m.leave_out(gone)
@@ -91,11 +92,11 @@ def leave_out_blanks(m: Mending) -> None:
         m.changed = True
 
 
-def _tell_rest(m: Mending, part: Node) -> None:
-    """What a text that is left out had besides."""
-    for protocol, kept in part.get("extra", {}).items():
+def _tell_rest(m: Mending, node: Node) -> None:
+    """What a text or a message that is left out had besides."""
+    for protocol, kept in (node.get("extra") or {}).items():
         if "rest" in kept:
-            m.report(part, ("extra", protocol, "rest"), "lost", "")
+            m.report(node, ("extra", protocol, "rest"), "lost", "")
 
 
 def _is_refused(m: Mending, part: Any) -> bool:
