@@ -7,32 +7,14 @@ stream or the error restores it. It is plain JSON, so that it can wait in a data
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, cast
+from typing import Any
 
 __all__ = ["Exchange", "complete"]
 
 
-class _Later:
-    """A field that may be given as a function, which is called when the field is first read. Its default is ""."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, record: Any, owner: type | None = None) -> str:
-        if record is None:
-            return ""
-        found: str | Callable[[], str] = record.__dict__[self._name]
-        if callable(found):
-            found = record.__dict__[self._name] = found()
-        return found
-
-    def __set__(self, record: Any, value: str | Callable[[], str]) -> None:
-        record.__dict__[self._name] = value
-
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
     """A frozen record of one request's conversion.
 
@@ -65,15 +47,12 @@ class Exchange:
     output: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     seed: str = ""
-    thread: str = cast(str, _Later())  # a digest of the whole conversation, and few answers need it
+    thread: str = ""
     scope: str | None = None
     created_at: int | None = None
     answer_id: str = ""
     id_prefix: str = ""
     previous: str | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "thread": self.thread}
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object."""

@@ -19,7 +19,7 @@ from ..foundation.exchange import Exchange
 from ..foundation.secret import Secret, SecretLike
 from ..provenance.provider_references import NAMING
 from ..provenance.transfer import conversation, handed, leaving
-from ..provenance.vault import Vault, thread_later
+from ..provenance.vault import OfRequest, Vault, thread_of
 from .unsupported import prompt_of
 
 __all__ = ["Repair", "ends", "prepare", "prompt_for", "recording"]
@@ -135,7 +135,10 @@ def _prepare_request(
     # What a client is shown of a conversation has no provider's demands to meet.
     meets = repair == "always" or (repair == "auto" and crossing and to_provider)
     if writer.vault is not None:
-        writer.context["thread"] = thread_later(node)
+        if isinstance(writer.vault, OfRequest):
+            writer.vault.wait(node)
+        else:
+            writer.context["thread"] = thread_of(node)
     items = node.get("input")
     if type(items) is list and (reader is None or reader.signed or reader.stuffed or writer.vault is not None):
         conversation(node, reader, writer)

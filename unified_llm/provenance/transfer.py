@@ -28,7 +28,7 @@ from .answer_envelope import (
 )
 from .opaque import is_sealed, unescaped
 from .provider_references import has_handles, is_foreign_here, withhold
-from .vault import park, parked_answers, unpark
+from .vault import park, parked_answers, thread_for, unpark
 
 if TYPE_CHECKING:
     from ..engine.adapter import Adapter, WireWriter
@@ -51,7 +51,7 @@ def leaving(node: Node, reader: Reader | None, writer: Writer, crossing: bool) -
     if not (signed or (crossing and (has_handles(output) or hides(output)))):
         return
     if writer.vault is not None:
-        park(output, writer.vault, writer.exchange.thread if writer.exchange else "")
+        park(output, writer.vault, thread_for(writer))
     if writer.facing == "client":
         if writer.secret is None:
             withhold_leading(output, writer)
@@ -126,7 +126,7 @@ class LeavingWriter:
         if not (signed or (self.crossing and (has_handles(items) or hides(items)))):
             return self.writer.feed(event)
         if self.writing.vault is not None:
-            park(items, self.writing.vault, self.writing.exchange.thread if self.writing.exchange else "")
+            park(items, self.writing.vault, thread_for(self.writing))
         if not uncarried(items, self.writing):
             return self.writer.feed(event)
         item = carrier(items, self.writing)

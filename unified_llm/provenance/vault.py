@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..engine.pairs.reading import Reader
     from ..engine.pairs.writing import Writer
 
-__all__ = ["MemoryVault", "Scoped", "Vault", "park", "thread_later", "thread_of", "unpark"]
+__all__ = ["MemoryVault", "OfRequest", "Scoped", "Vault", "park", "thread_for", "thread_later", "thread_of", "unpark"]
 
 Node = dict[str, Any]
 
@@ -143,6 +143,42 @@ class Scoped:
         return self._vault.get(f"{self._scope}:{key}")
 
 
+class OfRequest:
+    """Any vault, for one request and its answer: it holds the conversation until the answer has something to keep.
+
+    Few answers have, and a digest of a long conversation costs as much as its conversion. Where an `Exchange` outlives
+    the request, in a caller's hands, the digest is in it, and no text.
+    """
+
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+        self.put = vault.put
+        self.get = vault.get
+        self._thread: str | Callable[[], str] = ""
+
+    @property
+    def empty(self) -> bool:
+        """Whether the vault is known to hold nothing at all."""
+        return bool(getattr(self._vault, "empty", False))
+
+    def wait(self, node: Node) -> None:
+        """Hold the conversation of a request."""
+        self._thread = thread_later(node)
+
+    @property
+    def thread(self) -> str:
+        """The thread of that conversation; "" without one."""
+        if callable(self._thread):
+            self._thread = self._thread()
+        return self._thread
+
+
+def thread_for(writer: Writer) -> str:
+    """The thread that an answer is written for, "" where it is unknown."""
+    known: str = writer.exchange.thread if writer.exchange is not None else ""
+    return known or (writer.vault.thread if isinstance(writer.vault, OfRequest) else "")
+
+
 # ---- what a key covers ----------------------------------------------------------------------------------------------
 
 
@@ -184,7 +220,10 @@ def _texts(content: Any) -> Any:
         return "" if content is None else content if type(content) is str else None
     if not all(type(part) is dict and type(part.get("text")) is str for part in content):
         return None
-    return [part.copy() for part in content]
+    return [{key: part[key] for key in _WORDS if key in part} for part in content]
+
+
+_WORDS = ("text", "refusal", "transcript")
 
 
 def thread_of(node: Node) -> str:

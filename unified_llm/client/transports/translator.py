@@ -35,7 +35,7 @@ from ...losses import Levels, Losses
 from ...passes.convert import Converted, convert, write
 from ...passes.reading import read
 from ...provenance.opaque import process_secret
-from ...provenance.vault import MemoryVault, Scoped, Vault
+from ...provenance.vault import MemoryVault, OfRequest, Scoped, Vault
 from ..sending.api_errors import is_document
 from ..sending.effects import Answer, Ask, Hop, OnFailure, Opened, answer_kind
 from ..sending.model_list import kin, merged, page
@@ -231,7 +231,7 @@ class Translator:
     def _vault(self, incoming: Incoming) -> Vault:
         """What is kept for this caller only."""
         caller = self._caller(incoming)
-        return Scoped(self.vault, caller) if caller else self.vault
+        return OfRequest(Scoped(self.vault, caller) if caller else self.vault)
 
     def _request(
         self, incoming: Incoming, match: Match, body: Any, asked: Sequence[Upstream]
