@@ -182,9 +182,11 @@ def test_preview_explains_each_capability_once() -> None:
     table, *explained = out.decode().split("\n\n")
     assert code == 0 and table == plain.decode().rstrip("\n") and "Instead:" not in table
     named = [each.partition(":")[0] for each in explained]
-    assert named == ["sampling.penalties", "sampling.seed", "output.max_tokens"]
+    assert named == ["sampling.penalties", "sampling.seed"], "nothing has to be done about what is added"
     seed = "sampling.seed: repeatable sampling\nlost at /seed: anthropic-messages has no seed\nInstead: set temperature"
     assert explained[1].startswith(seed)
+    report = json.loads(run(*asked, "--explain", "--json-losses", "-", stdin=body.encode())[1])
+    assert {row["capability"] for row in report} == {*named, "output.max_tokens"}
 
 
 def test_preview_takes_a_model_and_levels() -> None:

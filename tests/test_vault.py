@@ -369,7 +369,7 @@ def test_a_thread_waits_without_files_in_memory() -> None:
     assert "AA" not in repr(waiting.args) and waiting() == thread_of({"input": [beside]})
 
 
-def test_a_signature_that_looks_like_an_envelope_comes_home_as_it_was() -> None:
+def test_a_signature_that_looks_like_an_envelope_is_sent_back_as_it_was() -> None:
     vault, signature = ul.MemoryVault(), "dW5pZmllZF9sbG06YWJj"
     ask: Node = {"model": "m", "messages": [{"role": "user", "content": "q"}]}
     sent = ul.convert(ask, source=CHAT, target=MESSAGES, vault=vault)

@@ -208,8 +208,9 @@ def preview(
         fail(error)
     if not _keep(losses, json_losses, sys.stdout):
         print(losses.table())
-    for capability in dict.fromkeys(group.capability for group in losses.grouped()) if explain else ():
-        print(f"\n{printable(losses.explain(capability))}")
+        changed = [group.capability for group in losses.grouped() if group.fate != "added"]
+        for capability in dict.fromkeys(changed) if explain else ():
+            print(f"\n{printable(losses.explain(capability))}")
     try:
         enforce(losses, levels)
     except ul.CapabilityLost as lost:

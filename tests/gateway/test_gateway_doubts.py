@@ -48,6 +48,14 @@ def doubted(folder: Path, text: str) -> list[str]:
             "keys.k.upstreams: 'locl*' matches no upstream and no provider",
         ),
         (
+            f"[gateway]\nproviders = ['vertex']\n[keys.k]\nsha256 = '{SHA}'\nupstreams = ['vertex']",
+            "keys.k.upstreams: 'vertex' matches no upstream and no provider; the provider is named 'google-vertex'",
+        ),
+        (
+            "[gateway]\nproviders = ['anthropic', 'anthropic']",
+            "gateway.providers: anthropic has no API key; set ANTHROPIC_API_KEY",
+        ),
+        (
             f"{HEAD}[models]\nfast = 'local/echo'\n[keys.k]\nsha256 = '{SHA}'\nmodels = ['fats']",
             "keys.k.models: 'fats' is neither in [models] nor an upstream nor a known model",
         ),
@@ -61,7 +69,8 @@ def test_a_doubt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, dou
 def test_what_may_be_meant_is_not_doubted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SET", "x")
     urls = ("https://api.example.com/v1", "http://localhost:8000/v1", "http://vllm:8000/v1", "http://10.0.0.7/v1",
-            "http://vllm.models.svc.cluster.local/v1", "http://[fd00::1]/v1")  # fmt: skip
+            "http://vllm.models.svc.cluster.local/v1", "http://[fd00::1]/v1", "http://vllm.models.svc/v1",
+            "http://gpu.home.arpa/v1", "http://gpu.localdomain/v1")  # fmt: skip
     rows = "".join(f"[upstreams.u{n}]\nbase_url = '{url}'\n" for n, url in enumerate(urls))
     rows += "[upstreams.keyed]\nmodel = 'openai/m'\nkey_env = ['UNSET', 'SET']\n"
     models = "[models]\nfast = 'local/echo'\n'team-*' = 'u0/*'\n"

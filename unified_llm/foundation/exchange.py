@@ -8,8 +8,10 @@ stream or the error restores it. It is plain JSON, so that it can wait in a data
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
+
+from .errors import InvalidBody
 
 __all__ = ["Exchange", "complete"]
 
@@ -60,8 +62,13 @@ class Exchange:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Exchange:
-        """From what `to_json` gave."""
-        return cls(**value)
+        """From what `to_json` gave. What a newer version added is left out. Raises `InvalidBody` for anything else."""
+        if not isinstance(value, Mapping):
+            raise InvalidBody("", f"an exchange is a JSON object, got {type(value).__name__}")
+        for key in ("source", "target"):
+            if not isinstance(value.get(key), str):
+                raise InvalidBody(f"/{key}", "an exchange has the protocol here")
+        return cls(**{each.name: value[each.name] for each in fields(cls) if each.name in value})
 
 
 def complete(

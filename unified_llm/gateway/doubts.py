@@ -9,13 +9,16 @@ from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
 from ..models.endpoints import provider
+from ..models.provider_table import aliases
 from .configuration.config import Config, is_loopback
 from .upstreams.routing import Router
 
 __all__ = ["doubts"]
 
 # Last labels of names that only private networks resolve: RFC 6762, RFC 9476, and what routers and clusters use.
-_INSIDE = frozenset(("alt", "corp", "home", "internal", "intranet", "lan", "local", "private", "test"))
+_INSIDE = frozenset(("alt", "corp", "home", "internal", "intranet", "lan", "local", "localdomain", "pod", "private",
+                     "svc", "test"))  # fmt: skip
+_INSIDE_ZONES = (".home.arpa", ".ts.net")  # RFC 8375; a mesh of WireGuard, which encrypts
 
 
 def doubts(config: Config, router: Router) -> Iterator[str]:
@@ -33,7 +36,7 @@ def doubts(config: Config, router: Router) -> Iterator[str]:
             yield f"upstreams.{name}.key_env: {', '.join(row.key_env)} {verb}; requests are sent without an API key"
         if row.base_url is not None and _is_exposed(row.base_url):
             yield f"upstreams.{name}.base_url: http:// to a public address: prompts and API keys are sent unencrypted"
-    for name in config.gateway.providers or ():
+    for name in dict.fromkeys(aliases().get(each, each) for each in config.gateway.providers or ()):
         found = provider(name)
         if found.key_env and not found.login and found.key() is None:
             yield f"gateway.providers: {name} has no API key; set {' or '.join(found.key_env)}"
@@ -41,7 +44,9 @@ def doubts(config: Config, router: Router) -> Iterator[str]:
     for name, key in config.keys.items():
         for pattern in key.upstreams:
             if not _matches_one(pattern, reached):
-                yield f"keys.{name}.upstreams: {pattern!r} matches no upstream and no provider"
+                meant = aliases().get(pattern)
+                hint = f"; the provider is named {meant!r}" if meant in reached else ""
+                yield f"keys.{name}.upstreams: {pattern!r} matches no upstream and no provider{hint}"
         for model in key.models:
             # Which models a provider has is not known for certain: a pattern, or a name of its own, may be right.
             if not set("*?[/") & set(model) and not router.routes(model):
@@ -56,7 +61,7 @@ def _is_exposed(url: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_global
     except ValueError:
-        return "." in host and host.rpartition(".")[2] not in _INSIDE
+        return "." in host and host.rpartition(".")[2] not in _INSIDE and not host.endswith(_INSIDE_ZONES)
 
 
 def _matches_one(pattern: str, names: Sequence[str]) -> bool:

@@ -26,6 +26,7 @@ from ..losses.defaults import Weighing, significant
 from ..losses.locator import locate
 from ..provenance.answer_envelope import parked
 from ..provenance.vault import Vault
+from .arguments import check_given, check_words
 from .keywords import ConvertKeywords, spelled_out
 from .pipeline import Repair, ends, prepare, prompt_for, recording
 from .route import kind_of, route_of
@@ -138,6 +139,8 @@ def convert(
     """
     if on_loss != "ignore":
         check_levels(on_loss)
+    if repair != "auto":
+        check_words(repair=repair)
     route = route_of(source, target, kind, facing)
     here, there, origin, goal, read_kind, write_kind, crossing, side, is_request, is_answered = route
     notes: list[tuple[Any, ...]] = []
@@ -235,9 +238,17 @@ def write(
     there = surface(protocol)
     adapter, dialect, known = there
     declared = kind_of(adapter, kind)
+    check_given(model, None, exchange, vault, scope)
+    check_words(facing=facing, repair=repair)
+    if hasattr(obj, "model_dump"):
+        _check_class(obj, kind, declared.node)
     node = load(obj)
     if type(node) is not dict:
         raise InvalidBody("", "a canonical document is an object")
+    if declared.node == "error" and "error" not in node:
+        node = {"error": node}  # the error alone, as an answer or an event has it
+    if type(node.get("input")) is list:
+        node["input"] = [_typed(item) for item in node["input"]]
     writer = Writer(
         adapter.protocol,
         dialect=dialect,
@@ -271,6 +282,24 @@ def write(
         find = partial(locate, node, value, writer, None, None, adapter, declared.node)
         refuse(node, prompt, losses, writer, on_loss, find)
     return done
+
+
+def _check_class(obj: Any, kind: str, node: str) -> None:
+    """Raise `InvalidBody` for an object of a canonical class that is not that of the kind."""
+    from ..types.base import Model
+    from ..types.validation import KINDS
+
+    wanted = KINDS.get(node)
+    if isinstance(obj, Model) and isinstance(wanted, type) and not isinstance(obj, wanted):
+        own = next((name for name, each in KINDS.items() if isinstance(each, type) and isinstance(obj, each)), None)
+        said = own in ("request", "response", "error")
+        hint = f"; pass kind={own!r}" if said else f"; put it into a {wanted.__name__}"
+        raise InvalidBody("", f"{type(obj).__name__} is not a canonical {kind}{hint}")
+
+
+def _typed(item: Any) -> Any:
+    """An item with its type, which a message may lack: https://www.openresponses.org/specification"""
+    return {"type": "message", **item} if type(item) is dict and "type" not in item and "role" in item else item
 
 
 def to_sdk(value: Any, protocol: ProtocolName, kind: KindName = "request") -> Any:

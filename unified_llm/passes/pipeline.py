@@ -20,6 +20,7 @@ from ..foundation.secret import Secret, SecretLike
 from ..provenance.provider_references import NAMING
 from ..provenance.transfer import conversation, handed, leaving
 from ..provenance.vault import OfRequest, Vault, thread_of
+from .arguments import check_given
 from .unsupported import prompt_of
 
 __all__ = ["Repair", "ends", "prepare", "prompt_for", "recording"]
@@ -46,6 +47,7 @@ def ends(
     `same` means that the source is the target, dialect and all; `opens`, that a client sent what is read, so that there
     may be envelopes in it.
     """
+    check_given(model, http, exchange, vault, scope)
     keys = Secret.of(secret)
     reader = Reader(
         origin.adapter.protocol,

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ..engine.adapter import Adapter, Kind, Surface
 from ..engine.registry import is_current, surface
 from ..foundation.usage_errors import InvalidArgument
+from .arguments import check_words
 
 __all__ = ["Route", "kind_of", "route_of"]
 
@@ -41,6 +42,8 @@ def route_of(source: str, target: str, kind: str, facing: str | None) -> Route:
     except TypeError:
         route = None
     if route is None or not _is_current(route, source, target, kind):
+        if facing is not None:
+            check_words(facing=facing)
         here, there = surface(source), surface(target)
         reads, writes = kind_of(here.adapter, kind), kind_of(there.adapter, kind)
         side, is_request = facing or writes.facing, writes.node == "request"

@@ -238,6 +238,12 @@ def _check_chunks(chunks: Any) -> None:
         raise InvalidArgument(f"translate_sse() takes an iterable of bytes, not {type(chunks).__name__}; pass [data]")
 
 
+def _checked(chunk: Any) -> Any:
+    if type(chunk) is str:
+        raise InvalidArgument("translate_sse() takes chunks of bytes, not str; encode() them")
+    return chunk
+
+
 @spelled_out(BytesKeywords, convert)
 def translate_sse(
     chunks: Iterable[bytes], *, source: ProtocolName, target: ProtocolName, **options: Unpack[BytesKeywords]
@@ -261,12 +267,12 @@ def translate_sse(
     binary = adapter(target).streams.framing.binary
     if source == target and not options and not binary:
         passing = _Unchanged()
-        yield from filter(None, map(passing.feed, chunks))
+        yield from filter(None, map(passing.feed, map(_checked, chunks)))
         if rest := passing.close():
             yield rest
         return
     stream = _unreported(source, target, options)
-    for chunk in chunks:
+    for chunk in map(_checked, chunks):
         yield from map(reframed, stream.feed(chunk)) if binary else stream.feed(chunk)
     yield from map(reframed, stream.close()) if binary else stream.close()
 
@@ -293,13 +299,13 @@ async def atranslate_sse(
     try:
         if passing is not None:
             async for chunk in chunks:
-                if out := passing.feed(chunk):
+                if out := passing.feed(_checked(chunk)):
                     yield out
             if rest := passing.close():
                 yield rest
         if stream is not None:
             async for chunk in chunks:
-                for out in stream.feed(chunk):
+                for out in stream.feed(_checked(chunk)):
                     yield reframed(out) if binary else out
             for out in stream.close():
                 yield reframed(out) if binary else out

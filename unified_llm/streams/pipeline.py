@@ -20,6 +20,7 @@ from ..engine.shared.citation_spans import CitingWriter
 from ..foundation.exchange import Exchange
 from ..losses import Levels, Loss, Losses, StreamLosses, at_level, check_levels, enforce
 from ..losses.defaults import Weighing, significant
+from ..passes.arguments import check_words
 from ..passes.convert import Facing
 from ..passes.pipeline import ends
 from ..provenance.opaque import escaped_all, looks_sealed
@@ -92,6 +93,7 @@ class Pipe:
         **options: Any,
     ) -> None:
         check_levels(on_loss)
+        check_words(facing=facing)
         self.trial = trial
         self.options: dict[str, Any] = {**options, "facing": facing, "exchange": exchange, "vault": None}
         here, there = surface(source), surface(target)

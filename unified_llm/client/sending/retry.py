@@ -11,6 +11,7 @@ longer wait than `max_wait` is not waited for: the error contains the time, and 
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass, field
 
@@ -27,6 +28,7 @@ from ...foundation.errors import (
     RateLimitError,
     ServerError,
 )
+from ...foundation.usage_errors import InvalidArgument
 
 __all__ = ["Retry", "made_nothing"]
 
@@ -57,6 +59,12 @@ class Retry:
     _random: random.Random = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if type(self.attempts) is not int or self.attempts < 1:
+            raise InvalidArgument(f"attempts: not a whole number of at least 1: {self.attempts!r}")
+        for name in ("base", "cap", "max_wait", "jitter"):
+            value = getattr(self, name)
+            if type(value) not in (int, float) or not 0 <= value < math.inf:
+                raise InvalidArgument(f"{name}: not a number of at least 0: {value!r}")
         object.__setattr__(self, "_random", random.Random(self.seed))
 
     @classmethod

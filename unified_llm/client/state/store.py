@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from ...engine.adapter import Adapter
 from ...engine.registry import split
 from ...foundation.errors import APIError, CapabilityRefused, InvalidRequestError, NotFoundError
+from ...foundation.usage_errors import InvalidArgument
 from ..upstreams.upstream import Upstream
 
 __all__ = ["PREVIOUS", "MemoryStore", "Store", "check_state", "recalled", "takes", "unknown"]
@@ -63,6 +64,8 @@ class MemoryStore:
     """
 
     def __init__(self, limit: int = 10_000) -> None:
+        if type(limit) is not int or limit < 0:
+            raise InvalidArgument(f"limit: not a whole number of at least 0: {limit!r}")
         self.limit = limit
         self._turns: OrderedDict[str, Mapping[str, Any]] = OrderedDict()
         self._lock = Lock()
