@@ -175,6 +175,7 @@ def _parameter(parameter: inspect.Parameter) -> str:
 def described(value: Any) -> str:
     """The docstring, its examples as code."""
     text = (inspect.getdoc(value) or "").strip() + "\n"
+    text = re.sub(r"docs/([\w-]+\.md)", r"[\1](\1)", text)
     text = _ARGUMENTS.sub(lambda found: re.sub(r"(?m)^    ([\w, ]+): ", r"* `\1`: ", found[1]), text)
     return _EXAMPLE.sub(lambda found: f"```python\n{found[0].rstrip()}\n\n```\n", text)
 

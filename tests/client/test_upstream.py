@@ -249,10 +249,13 @@ def _here() -> dict[str, str]:
     ("google/gemini-3-pro-preview", "https://proxy.example/v1beta", "google-interactions"),
     ("openai/gpt-5.5", "https://api.openai.com/v1", "openai-responses:openai"),
     ("openai/gpt-5.5", "http://localhost:8000/v1", "openai-chat"),
-    ("mistral/mistral-small-latest", "https://proxy.example/v1", "openai-chat"),
+    ("mistral/mistral-small-latest", "https://proxy.example/v1", "openai-chat:mistral"),
+    ("deepseek/deepseek-chat", "https://proxy.example/v1", "openai-chat:deepseek"),
+    ("openrouter/x/y", "https://proxy.example/v1", "openai-chat:openrouter"),
     ("mine/m", "http://localhost:8000/v1", "openai-chat"),
 ])  # fmt: skip
 def test_a_provider_at_another_url_keeps_its_protocol(model: str, url: str, protocol: str) -> None:
     made = ul.Upstream.of(model, base_url=url)
     assert (made.protocol, made.base_url, made.provider) == (protocol, url, model.partition("/")[0])
-    assert ul.Upstream.of(model, base_url=url, protocol="openai-chat").protocol == "openai-chat"
+    chosen = ul.Upstream.of(model, base_url=url, protocol="openai-chat").protocol
+    assert chosen == (protocol if protocol.startswith("openai-chat") else "openai-chat")

@@ -156,8 +156,8 @@ def aconvert_stream(
 def read_stream(events: Iterable[Event], protocol: ProtocolName) -> Iterator[Event]:
     """The canonical events (JSON form) of a stream of wire events `{"event": name or None, "data": value}`.
 
-    `protocol` may have a dialect behind a colon. Raises `RemoteProtocolError` where the stream breaks its rules or is
-    cut off, and `InvalidBody` for what is not an event.
+    `protocol` may have a dialect behind a colon. A stream that breaks its protocol's rules, or is cut off, ends in an
+    `error` event, never in a success. Raises `InvalidBody` for what is not an event.
 
     >>> chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
     ...          "choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]}

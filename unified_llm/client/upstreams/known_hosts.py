@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import httpx2
 
+from ...engine.registry import adapter
 from ...foundation.errors import UnknownProvider
 from ...foundation.usage_errors import InvalidArgument
 from ...models.endpoints import Endpoint, Provider, provider
@@ -21,12 +22,15 @@ def spoken_at(provider_id: str, model: str, url: str) -> str:
     """The protocol of a provider's API at a base URL of the caller's, with its dialect at the provider's own host.
 
     A provider whose own server has the protocol that most servers are compatible with beside its others has no more
-    than that elsewhere; the others have a protocol of their own, which a proxy of theirs has too.
+    than that elsewhere; the others have a protocol of their own, which a proxy of theirs has too, either
+    with its dialect.
 
     >>> spoken_at("openai", "gpt-5.5", "http://localhost:8000/v1")
     'openai-chat'
     >>> spoken_at("anthropic", "claude-opus-4-7", "https://proxy.example")
     'anthropic-messages'
+    >>> spoken_at("deepseek", "deepseek-chat", "https://proxy.example")
+    'openai-chat:deepseek'
     """
     try:
         owner = provider(provider_id, model=model or None)
@@ -40,8 +44,17 @@ def spoken_at(provider_id: str, model: str, url: str) -> str:
     best = select(owner.id, model).endpoint if model else offered[0]
     if here:
         return best.target if best.target in exact or not exact else exact[0]
-    beside = [endpoint.protocol for endpoint in offered if endpoint.base_url == offered[0].base_url]
-    return compatible() if compatible() in beside else best.protocol
+    beside = [endpoint for endpoint in offered if endpoint.base_url == offered[0].base_url]
+    return _elsewhere(owner, next((each for each in beside if each.protocol == compatible()), best))
+
+
+def _elsewhere(owner: Provider, endpoint: Endpoint) -> str:
+    """How a provider's protocol is spoken at a URL that is not its own.
+
+    What stands there for a provider has its dialect: a proxy, for one. The name of the maker of the protocol stands for
+    every server that is compatible with it.
+    """
+    return endpoint.protocol if adapter(endpoint.protocol).family == owner.id else endpoint.target
 
 
 def hosts(url: str) -> Iterator[tuple[Provider, Endpoint, bool]]:

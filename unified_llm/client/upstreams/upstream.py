@@ -293,7 +293,9 @@ provider='anthropic', scope=None, defaults={}, fixed={}, omitted=(), path='', st
             offered = owner.serving(model) if model else owner.endpoints
             others = tuple(each for each in offered if each.protocol != endpoint.protocol)
     else:
-        spoken = protocol or spoken_at(name, model, base_url)
+        spoken = spoken_at(name, model, base_url)
+        if protocol is not None and protocol != spoken.partition(":")[0]:
+            spoken = protocol
         choice = select(name, model or "-", force_protocol=spoken, base_url=base_url)
         owner, endpoint = choice.provider, choice.endpoint
     made = _made(owner, endpoint, model or None, variables or {})
