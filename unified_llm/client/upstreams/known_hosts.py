@@ -49,7 +49,7 @@ def spoken_at(provider_id: str, model: str, url: str) -> str:
 
 
 def _elsewhere(owner: Provider, endpoint: Endpoint) -> str:
-    """How a provider's protocol is spoken at a URL that is not its own.
+    """How a provider's protocol is used at a URL that is not its own.
 
     What stands there for a provider has its dialect: a proxy, for one. The name of the maker of the protocol stands for
     every server that is compatible with it.
