@@ -450,3 +450,25 @@ def test_a_client_may_be_entered_again(server: Loopback) -> None:
         with client:
             assert client.responses.create(input="Hi").output_text == "ok"
     server.until(lambda: server.open == 0)
+
+
+@pytest.mark.parametrize("leaves", ["closed", "left"])
+def test_a_closed_client_reaches_no_upstream_in_this_process_either(leaves: str) -> None:
+    client = ul.Client(model="local/echo")
+    if leaves == "closed":
+        client.close()
+    else:
+        with client:
+            assert client.responses.create(input="Hi").output_text == "Hi"
+    with pytest.raises(ul.APIConnectionError) as caught:
+        client.responses.create(input="Hi")
+    assert caught.value.code == "client_closed"
+
+    async def main() -> None:
+        other = ul.AsyncClient(model="local/echo")
+        await other.aclose()
+        with pytest.raises(ul.APIConnectionError) as late:
+            await other.responses.create(input="Hi")
+        assert late.value.code == "client_closed"
+
+    asyncio.run(main())

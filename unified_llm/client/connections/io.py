@@ -158,6 +158,7 @@ class Wire(_Driver):
     ) -> httpx2.Response:
         own = upstream.http_client
         if own is not None:
+            self._pool.check()
             checked(own)
         client = own or self._pool.client()
         request = _request(client, upstream, outgoing, None if own is not None else self._timeout, deadline)
@@ -270,6 +271,7 @@ class AsyncWire(_Driver):
     async def _send(self, opened: list[Any], deadline: Deadline | None, upstream: Upstream, outgoing: Outgoing) -> Any:
         own = upstream.async_http_client
         if own is not None:
+            self._pool.check()
             checked(own)
         client = own or await self._pool.client()
         request = _request(client, upstream, outgoing, None if own is not None else self._timeout, deadline)

@@ -57,6 +57,11 @@ class Pool:
         self._open, self._lock = True, Lock()
         _pools.add(self)
 
+    def check(self) -> None:
+        """Raise `APIConnectionError` once it is closed, for upstreams with an HTTP client of their own."""
+        if not self._open:
+            raise _closed()
+
     def client(self) -> httpx2.Client:
         """The HTTP client. Raises `APIConnectionError` once it is closed."""
         if self.given is not None:
@@ -117,6 +122,11 @@ class AsyncPool:
         """The HTTP client of the event loop, if it has one that is open."""
         found = self._made.get(loop)
         return None if found is None or found.is_closed else found
+
+    def check(self) -> None:
+        """Raise `APIConnectionError` once it is closed, for upstreams with an HTTP client of their own."""
+        if not self._open:
+            raise _closed()
 
     async def client(self) -> Any:
         """The HTTP client of the running event loop. Raises `APIConnectionError` once it is closed."""
