@@ -144,6 +144,29 @@ def test_injection_sees_unknown_keys_and_words_go(monkeypatch: pytest.MonkeyPatc
     assert [failure.path for failure in suite.injection([RECORD], "x")] == ["/messages/0/role"]
 
 
+CALL = {"functionCall": {"name": "f", "args": {}}}
+GAVE = {"functionResponse": {"name": "f", "response": {"a": 1}}}
+LOOP = [{"role": "user", "parts": [{"text": "Hi"}]}, {"role": "model", "parts": [CALL]}]
+
+
+@pytest.mark.parametrize("way", [1, -1])
+def test_an_edit_of_a_made_id_proves_nothing_in_either_order(way: int) -> None:
+    """It is dropped when it is written; an id that a client gave is not."""
+    bare = [*LOOP, {"role": "user", "parts": [GAVE]}]
+    named = [
+        LOOP[0],
+        {"role": "model", "parts": [{"functionCall": {**CALL["functionCall"], "id": "c-1"}}]},
+        {"role": "user", "parts": [{"functionResponse": {**GAVE["functionResponse"], "id": "c-1"}}]},
+    ]
+    made = [
+        {"id": name, "protocol": "google-generate-content", "kind": "request", "body": {"contents": contents}}
+        for name, contents in (("bare", bare), ("named", named))
+    ][::way]
+    seen: set[tuple[str, ...]] = set()
+    assert suite.edit("google-generate-content", made, seen) == []
+    assert any(place.endswith("/call_id") for _, _, place, _ in seen)
+
+
 def test_prefix_stability_sees_a_past_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     turns = [{"role": role, "content": str(n)} for n in range(4) for role in ("user", "assistant")]
     record = {**RECORD, "body": {"model": "m", "messages": turns}}

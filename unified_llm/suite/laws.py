@@ -203,7 +203,7 @@ def edit(protocol: str, records: Iterable[Record], seen: set[tuple[str, ...]] | 
         wire = ul.write(node, protocol, kind, repair="never").value
         for path, value in leaves(node):
             alike = (protocol, kind, shape(node, path), json_type(value))
-            other = altered(value)
+            other = value if is_made(value) else altered(value)  # (The wire does not have such an id.)
             # What is only form is not for editing; another type, role or turn makes another node, which moves things.
             if alike in seen or same(other, value) or set(path) & set(FORM) or path[-1] in ("type", "role", "turn"):
                 continue
