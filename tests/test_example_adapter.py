@@ -70,7 +70,7 @@ EVENTS = [
     event("more", text="Ra"),
     event("more", text="in.", loud=1),
     event("step", what=ASK),
-    event("blink"),
+    event("blink", speed=3, near={"eye": "left"}),
     event("close", end="asks", tokens={"heard": 3, "said": 4}),
 ]
 DOCUMENTS: list[dict[str, Any]] = [
@@ -138,6 +138,16 @@ def test_canonical_documents_come_back() -> None:
 def test_a_stream_is_its_answer() -> None:
     assert suite.collecting(ACME, [STREAM], lambda _: ANSWER, ("/extra",)) == []
     assert suite.decomposing(ACME, [{**DOCUMENTS[1], "body": ANSWER}]) == []
+
+
+@pytest.mark.parametrize("data", [{"is": "blink", "speed": 3}, {"is": "open"}, "ping", "", [1], 0])
+def test_an_unknown_frame_is_reported_where_it_stands(data: Any) -> None:
+    """Whatever its data are; to its own protocol it goes as it came."""
+    events = [EVENTS[0], {"event": None, "data": data}, *EVENTS[1:]]
+    done = ul.convert_stream(events, source=ACME, target="openai-chat")
+    list(done)
+    assert [loss.path for loss in done.losses if loss.path.startswith("/1/")] == ["/1/data"]
+    assert list(ul.convert_stream(events, source=ACME, target=ACME)) == events
 
 
 def test_a_client_and_an_sdk_ask_such_a_server_without_a_row_in_any_table() -> None:

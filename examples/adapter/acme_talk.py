@@ -16,7 +16,6 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.error_headers import HINTS, read_http, settle_status, write_hints
 from unified_llm.foundation.errors import InvalidBody
 from unified_llm.passes.repair import Rules
-from unified_llm.streams.folds import FRAME
 
 __all__ = ["adapter"]
 
@@ -262,8 +261,8 @@ class TalkReader:
         if kind == "fault" and self.state != "closed":
             self.state = "closed"
             return [{"type": "error", **self.r.root(read_error, {key: data[key] for key in data if key != "is"})}]
-        # An unknown frame: kept for this protocol, reported at the others.
-        return [self._kept({"type": FRAME}, {"is": "", "frame": data}, data)]
+        # An unknown frame: kept whole for this protocol, and reported at the others where it stands.
+        return [self.r.unread(data, "frame")]
 
     def close(self) -> list[Node]:
         if self.state == "closed":
@@ -335,14 +334,14 @@ class TalkWriter:
         own = (event.get("extra") or {}).get(self.w.protocol) or {}
         if (own.get("frame") or {}).get("synthetic"):
             return []
-        return [{"event": None, "data": wire} for wire in self._wires(event["type"], event, own.get("rest") or {})]
+        return [{"event": None, "data": wire} for wire in self._wires(event["type"], event, own.get("rest", {}))]
 
     def close(self) -> list[Node]:
         return []
 
     def _wires(self, kind: str, event: Node, rest: Node) -> list[Any]:
-        if kind == FRAME and "frame" in rest:
-            return [rest["frame"]]
+        if self.w.form(event, "native") == "frame":
+            return [rest]
         if kind == "response.created":
             return [fill({"is": "open", **self.w.root(write_head, event["response"])}, rest)]
         if kind == "response.output_text.delta":
