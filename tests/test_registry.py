@@ -5,14 +5,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint, EntryPoints
+from typing import Any
 
 import pytest
 
 import unified_llm as ul
 from unified_llm.client.transports.route_matching import recognize
-from unified_llm.engine import registry
-from unified_llm.engine.adapter import Route
+from unified_llm.engine import DeclarationError, registry
+from unified_llm.engine.adapter import Route, Streams
+from unified_llm.engine.adapter_checks import NODES
 from unified_llm.engine.registry import adapter, protocols
+from unified_llm.types.validation import KINDS
 
 
 @pytest.fixture
@@ -72,6 +75,52 @@ def test_an_adapter_can_be_registered_and_a_taken_name_is_refused(points: list[E
     assert adapter("mine") is mine and "mine" in protocols()
     with pytest.raises(ValueError, match="already"):
         ul.register(dataclasses.replace(mine, title="another"))
+
+
+CHAT = adapter("openai-chat")
+REQUEST = CHAT.kinds["request"]
+WRONG = [
+    (
+        {"kinds": {"request": REQUEST._replace(node="reqest")}},
+        r"kinds\['request'\].node is 'reqest', which is not a canonical document; did you mean 'request'\?",
+    ),
+    (
+        {"kinds": {"request": REQUEST._replace(facing="providr")}},
+        r"kinds\['request'\].facing is 'providr', which is not a side; did you mean 'provider'\?",
+    ),
+    (
+        {"kinds": {"request": REQUEST._replace(write=None)}},
+        r"kinds\['request'\].write is None, which is not a function",
+    ),
+    ({"natives": {"x": "nativ.field"}}, r"natives\['x'\] is 'nativ.field', .* did you mean 'native.field'\?"),
+    ({"natives": {"x": "mood"}}, r"natives\['x'\] is 'mood', which is not a capability$"),
+    (
+        {"streams": Streams(None, None)},
+        r"streams.reader is None, which is not a function or class that takes one Reader",
+    ),  # type: ignore[arg-type]
+    ({"streams": None}, "streams.reader is None"),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), WRONG)
+def test_a_declaration_that_cannot_work_is_refused_by_name(
+    given: dict[str, Any], message: str, points: list[EntryPoint], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = dataclasses.replace(CHAT, protocol="mine", **given)
+    with pytest.raises(DeclarationError, match=f"^adapter 'mine': {message}"):
+        ul.register(mine)
+    assert registry.loaded() == ()
+    points.append(point("mine", "unified_llm_openai.chat:mine"))
+    monkeypatch.setattr("unified_llm_openai.chat.mine", mine, raising=False)
+    with pytest.raises(ValueError, match=f"^adapter 'mine': {message}"):
+        adapter("mine")
+
+
+def test_the_nodes_of_kinds_are_the_canonical_ones_or_named_after_their_kind(points: list[EntryPoint]) -> None:
+    assert NODES == set(KINDS)
+    kinds = {**CHAT.kinds, "speeches": REQUEST._replace(node="speeches")}
+    natives = {"mood": "x.acme.mood"}
+    ul.register(dataclasses.replace(CHAT, protocol="mine", kinds=kinds, natives=natives))
 
 
 def test_packages_are_at_hand_without_an_import_of_their_own() -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..foundation.errors import UnknownProtocol
 from ..foundation.lazy import load
 from .adapter import Adapter, Surface
+from .adapter_checks import check_adapter
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -41,9 +42,12 @@ _surfaces: dict[str, Surface] = {}
 def register(adapter: Adapter) -> None:
     """Make an adapter known without an entry point, e.g. in a test. `ValueError` for a name that another has taken.
 
+    `DeclarationError`, which is a `ValueError`, names the field of a declaration that cannot work.
+
     >>> from unified_llm.engine.registry import adapter, register
     >>> register(adapter("openai-chat"))  # the very same again is none
     """
+    check_adapter(adapter)
     if _loaded.setdefault(adapter.protocol, adapter) is not adapter:
         raise ValueError(f"the protocol {adapter.protocol!r} is registered already")
 
@@ -51,7 +55,7 @@ def register(adapter: Adapter) -> None:
 def adapter(name: str) -> Adapter:
     """The adapter of a protocol id; a `:dialect` behind it is ignored here.
 
-    Raises `UnknownProtocol` when nothing provides it, and `ValueError` when two packages do.
+    Raises `UnknownProtocol` when nothing provides it, and `ValueError` when two packages do, or for a wrong declaration.
     """
     protocol = name.partition(":")[0] if ":" in name else name
     found = _loaded.get(protocol)
@@ -201,4 +205,5 @@ def _load(protocol: str) -> Adapter:
         raise UnknownProtocol(f"the adapter for {protocol!r} needs {error.name}, which is not installed") from error
     if not isinstance(found, Adapter) or found.protocol != protocol:
         raise ValueError(f"the entry point {protocol!r} ({point.value}) is not the adapter of that protocol")
+    check_adapter(found)
     return found

@@ -55,7 +55,7 @@ ABSENT: Final[Any] = _Absent()
 
 
 class DeclarationError(ValueError):
-    """A shape, union or turn layout that cannot work both ways; raised when it is declared.
+    """A shape, union or turn layout that cannot work both ways, or an adapter with such a declaration.
 
     >>> from unified_llm.engine import Shape, string
     >>> Shape({"a": string("x"), "b": string("x")}, name="demo")

@@ -1,0 +1,46 @@
+"""Declarations of adapters that cannot work: found when an adapter is registered or loaded, before it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..foundation.capabilities import CAPABILITIES, is_capability
+from .adapter import Adapter
+
+__all__ = ["NODES", "check_adapter"]
+
+NODES = frozenset(
+    """
+    annotation choice error event events finish item items part parts request response tool tool_choice tools usage
+    """.split()
+)
+"""The canonical documents and nodes by name; any other node of a kind has the name of the kind."""
+
+
+def check_adapter(adapter: Adapter) -> None:
+    """Raise `DeclarationError` for the first value of a declaration that cannot work, with what may be meant."""
+    for name, kind in adapter.kinds.items():
+        if kind.node not in NODES and kind.node != name:
+            _refuse(adapter, f"kinds[{name!r}].node", kind.node, "a canonical document", (*NODES, name))
+        if kind.facing not in ("client", "provider"):
+            _refuse(adapter, f"kinds[{name!r}].facing", kind.facing, "a side", ("client", "provider"))
+        for field in ("read", "write"):
+            if not callable(getattr(kind, field)):
+                _refuse(adapter, f"kinds[{name!r}].{field}", getattr(kind, field), "a function")
+    for field in ("reader", "writer"):
+        if not callable(getattr(adapter.streams, field, None)):
+            made_of = "a function or class that takes one " + field.capitalize()
+            _refuse(adapter, f"streams.{field}", getattr(adapter.streams, field, None), made_of)
+    for key, capability in adapter.natives.items():
+        if type(capability) is not str or not is_capability(capability):
+            _refuse(adapter, f"natives[{key!r}]", capability, "a capability", CAPABILITIES)
+
+
+def _refuse(adapter: Adapter, field: str, found: object, wanted: str, known: Iterable[str] = ()) -> None:
+    from difflib import get_close_matches
+
+    from .compiler.signals import DeclarationError
+
+    near = get_close_matches(found, sorted(known), 1) if type(found) is str else []
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise DeclarationError(f"adapter {adapter.protocol!r}: {field} is {found!r}, which is not {wanted}{hint}")
