@@ -136,6 +136,49 @@ def test_specificity_sees_what_is_called_lost_and_arrived(monkeypatch: pytest.Mo
     assert suite.specificity([RECORD], "x") == []
 
 
+CHAT = "openai-chat"
+HELLO = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+LAWS: dict[str, Any] = {
+    "all": lambda found: suite.all(CHAT, found, others=[], mutants=1),
+    "chunking": lambda found: suite.chunking(found, CHAT),
+    "collecting": lambda found: suite.collecting(CHAT, found, lambda _: HELLO),
+    "covering": suite.covering,
+    "decomposing": lambda found: suite.decomposing(CHAT, found),
+    "edit": lambda found: suite.edit(CHAT, found),
+    "frame_sensitivity": lambda found: suite.frame_sensitivity(found, [CHAT]),
+    "fuzz": lambda found: suite.fuzz(found, [CHAT], 1),
+    "identity": lambda found: suite.identity(CHAT, found),
+    "minds": lambda found: suite.minds(CHAT, CHAT, found, lambda answer: answer),
+    "repeating": lambda found: suite.repeating(found, CHAT),
+    "stream_sensitivity": lambda found: suite.stream_sensitivity(found, [CHAT]),
+    "truncation": lambda found: suite.truncation(found, [CHAT]),
+    "valid": lambda found: suite.valid(found, CHAT, lambda *_: None),
+}
+
+
+@pytest.mark.parametrize("law", sorted(LAWS))
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({"id": "a", "protocol": CHAT, "body": HELLO}, "record 'a' has no 'kind'"),
+        ({"protocol": CHAT, "kind": "request", "body": HELLO}, "record 0 has no 'id'"),
+        ({"id": "a", "kind": "request", "body": HELLO}, "record 'a' has no 'protocol'"),
+        ({"id": "a", "protocol": CHAT, "kind": "stream"}, "record 'a', of kind 'stream', has no '(events|body)'"),
+        ({"id": "a", "protocol": CHAT, "kind": "request"}, "record 'a', of kind 'request', has no '(body|events)'"),
+        (("a", HELLO), "record 0 is a tuple; a record is a dict"),
+    ],
+)
+def test_what_a_record_lacks_is_named(record: Any, message: str, law: str) -> None:
+    with pytest.raises(ul.InvalidArgument, match=f"^{message}$"):
+        LAWS[law]([record])
+
+
+def test_a_stream_that_is_given_as_a_body_is_named() -> None:
+    record = {"id": "s", "protocol": CHAT, "kind": "stream", "body": []}
+    with pytest.raises(ul.InvalidArgument, match=r"^record 's', of kind 'stream', has no 'events'$"):
+        suite.identity(CHAT, [record])
+
+
 def test_injection_sees_unknown_keys_and_words_go(monkeypatch: pytest.MonkeyPatch) -> None:
     known = {"model", "messages", "seed", "temperature"}
     replace_value(monkeypatch, lambda body: {key: value for key, value in body.items() if key in known})

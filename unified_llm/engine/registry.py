@@ -55,7 +55,7 @@ def register(adapter: Adapter) -> None:
 def adapter(name: str) -> Adapter:
     """The adapter of a protocol id; a `:dialect` behind it is ignored here.
 
-    Raises `UnknownProtocol` when nothing provides it, and `ValueError` when two packages do, or for a wrong declaration.
+    Raises `UnknownProtocol` when nothing provides it, and `ValueError` when two do or its declaration is wrong.
     """
     protocol = name.partition(":")[0] if ":" in name else name
     found = _loaded.get(protocol)

@@ -14,7 +14,7 @@ from ..engine.registry import adapter
 from ..foundation.capabilities import is_capability
 from ..streams.conversion import read_stream
 from ..types._tables import ITEM_TYPES, PART_TYPES, TOOL_TYPES
-from .outcome import Failure, Record, canonical, document
+from .outcome import Failure, Record, canonical, checked, document
 from .walk import pointer
 
 __all__ = ["unclassified_fields", "unclassified_types"]
@@ -29,7 +29,7 @@ def unclassified_fields(protocol: str, records: Iterable[Record]) -> list[Failur
         if not is_capability(capability)
     ]
     seen: set[str] = set()
-    for record in records:
+    for record in checked(records):
         if record["kind"] == "stream":
             read: list[Any] = list(read_stream(document(record), protocol))
         else:

@@ -14,7 +14,7 @@ from .defaults import no_noise
 from .fuzz import fuzz
 from .laws import edit, identity, injection, sensitivity, specificity
 from .mind import foreign_minds, minds_of_conversations
-from .outcome import Failure, Record
+from .outcome import Failure, Record, checked
 from .packaged import covering, records
 from .streams.laws import chunking, repeating, truncation
 from .streams.silence import frame_sensitivity, stream_sensitivity
@@ -52,6 +52,8 @@ def all(
     Returns:
         The failures by law, with the other protocol where there is one: `{"sensitivity to openai-chat": [...]}`.
 
+    Raises `InvalidArgument` for a record without one of its keys, as every law does.
+
     Example, in a test of an adapter (a minute or two with all packaged records)::
 
         def test_the_adapter_keeps_every_law():
@@ -63,8 +65,8 @@ def all(
     >>> suite.all("openai-chat", made, others=[], mutants=20)
     {}
     """
-    mine = list(found)
-    foreign = covering(records()) if others is None else list(others)
+    mine = list(checked(found))
+    foreign = covering(records()) if others is None else list(checked(others))
     foreign = [each for each in foreign if each["protocol"] != protocol]
     failures: dict[str, list[Failure]] = {}
     ways = (_own(protocol, mine, mutants), _ways_out(mine, protocol, said_again), _ways_in(foreign, protocol))

@@ -14,7 +14,7 @@ from importlib import resources
 from typing import Any
 
 from ..foundation.generated_ids import is_made
-from .outcome import Failure, Record, document, outcome
+from .outcome import Failure, Record, checked, document, outcome
 from .walk import Path, as_path, get, nodes, pointer
 
 __all__ = ["documented_defaults", "is_default", "no_noise"]
@@ -26,7 +26,7 @@ _NOBODY_KNOWS = object()
 def no_noise(records: Iterable[Record], target: str) -> list[Failure]:
     """No `lost` entry of a report is about a documented default that the target keeps, null, or an id of our own."""
     failures = []
-    for record in records:
+    for record in checked(records):
         if record["kind"] not in KINDS:
             continue
         body = document(record)

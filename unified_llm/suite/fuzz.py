@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import unified_llm as ul
 
 from .mutate import mutants
-from .outcome import Failure, Record, document, ours, outcome
+from .outcome import Failure, Record, checked, document, ours, outcome
 from .walk import as_path
 
 __all__ = ["Fuzzed", "fuzz"]
@@ -30,7 +30,7 @@ def fuzz(records: Sequence[Record], targets: Iterable[str], count: int, seed: in
     each = -(-count // len(records))
     total = refused = 0
     failures: list[Failure] = []
-    for turn, record in enumerate(records):  # else few mutants of each would all go to the first targets
+    for turn, record in enumerate(checked(records)):  # else few mutants of each would all go to the first targets
         whole = document(record)
         for number, body in enumerate(mutants(whole, each, seed ^ zlib.crc32(record["id"].encode()))):
             if record["kind"] == "stream":

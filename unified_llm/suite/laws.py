@@ -23,6 +23,7 @@ from .outcome import (
     Outcome,
     Record,
     canonical,
+    checked,
     differ,
     document,
     hollow,
@@ -76,7 +77,7 @@ def identity(protocol: str, records: Iterable[Record]) -> list[Failure]:
     A stream that was cut off must still give every frame it had, and may then raise.
     """
     failures = []
-    for record in records:
+    for record in checked(records):
         wanted = document(record)
         done = outcome(record, protocol, source=protocol)
         if done.error is not None and not (record["kind"] == "stream" and ours(done.error)):
@@ -107,7 +108,7 @@ def sensitivity(
     """
     seen = set() if seen is None else seen
     failures = []
-    for record in records:
+    for record in checked(records):
         body, base = document(record), None
         for path, value in nodes(body):
             alike = (record["protocol"], target, record["kind"], shape(body, path, 12, True), json_type(value))
@@ -195,7 +196,7 @@ def edit(protocol: str, records: Iterable[Record], seen: set[tuple[str, ...]] | 
     """
     seen = set() if seen is None else seen
     failures = []
-    for record in records:
+    for record in checked(records, "body"):
         kind = record["kind"]
         node = canonical(record["body"], protocol, kind)
         if type(node) is not dict:
@@ -250,7 +251,7 @@ def injection(records: Iterable[Record], target: str, seen: set[tuple[str, ...]]
     """
     seen = set() if seen is None else seen
     failures = []
-    for record in records:
+    for record in checked(records):
         body = document(record)
         for path, value in nodes(body):
             if record["kind"] == "stream" and path[1:2] != ("data",):
@@ -298,7 +299,7 @@ def specificity(records: Iterable[Record], target: str, seen: set[tuple[str, ...
     """
     seen = set() if seen is None else seen
     failures = []
-    for record in records:
+    for record in checked(records):
         body = document(record)
         base = outcome(record, target, secret=_SECRET)
         if base.error is not None:
@@ -368,7 +369,7 @@ def prefix_stability(
     """
     opens = opens or (lambda node: type(node) is dict and node.get("role") == "user")
     failures = []
-    for record in records:
+    for record in checked(records, "body"):
         turns = record["body"].get(history) if type(record["body"]) is dict else None
         if type(turns) is not list:
             continue

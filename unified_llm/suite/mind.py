@@ -9,7 +9,7 @@ from typing import Any
 import unified_llm as ul
 
 from ..provenance.opaque import is_sealed
-from .outcome import Failure, Record, canonical
+from .outcome import Failure, Record, canonical, checked
 from .walk import dumps, leaves
 
 __all__ = ["foreign_minds", "forgetful_minds", "minds", "minds_of_conversations"]
@@ -29,7 +29,7 @@ def minds(
     the answer of a stream's wire events as the client accumulates them. No envelope may reach the provider.
     """
     failures = []
-    for record in records:
+    for record in checked(records):
         wanted = _told(record, provider)
         if not wanted:
             continue
@@ -45,7 +45,7 @@ def minds(
 def minds_of_conversations(provider: str, surface: str, records: Iterable[Record]) -> list[Failure]:
     """Whole histories of `provider` as clients of `surface` hold them, and back: every opaque byte, part and order."""
     failures = []
-    for record in records:
+    for record in checked(records, "body"):
         wanted = list(_pieces(canonical(record["body"], provider, "request").get("input") or [], provider))
         if wanted:
             held = ul.convert(record["body"], source=provider, target=surface, facing="client", secret=SECRET).value
@@ -65,7 +65,7 @@ def forgetful_minds(
     from ..provenance.answer_envelope import shown
 
     failures = []
-    for record in records:
+    for record in checked(records, "body"):
         wanted = _told(record, provider)
         if not wanted:
             continue
@@ -84,7 +84,7 @@ def foreign_minds(
 ) -> list[Failure]:
     """No opaque piece of `source` is in what a provider of `target` is sent, but for `public` placeholders."""
     failures = []
-    for record in records:
+    for record in checked(records, "body"):
         read = canonical(record["body"], source, "request")
         pieces = {data for _, _, data in _pieces(read, source)} - public
         if not pieces:

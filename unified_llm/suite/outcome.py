@@ -6,7 +6,7 @@ and `"status"` of the HTTP exchange where they are known. Protocols may carry a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import unified_llm as ul
@@ -16,7 +16,8 @@ from ..engine.registry import provider_of, split
 from ..foundation.generated_ids import is_made
 from ..foundation.json_codec import load
 from ..foundation.secret import Secret
-from ..streams.folds import checked
+from ..foundation.usage_errors import InvalidArgument
+from ..streams import folds
 from .walk import Path, dumps, get, is_prefix, pointer, same
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Outcome",
     "Record",
     "canonical",
+    "checked",
     "differ",
     "document",
     "hollow",
@@ -121,6 +123,24 @@ def outcome(record: Record, target: str, body: Any = None, *, source: str | None
     return Outcome(done.value, done.losses, None, done.http)
 
 
+def checked(records: Iterable[Record], *keys: str) -> Iterator[Record]:
+    """The records, each with all that a law needs of it: also `keys`, by default its document.
+
+    Raises `InvalidArgument` with the id of the record and the key that it lacks.
+    """
+    for number, record in enumerate(records):
+        if not isinstance(record, dict):
+            raise InvalidArgument(f"record {number} is a {type(record).__name__}; a record is a dict")
+        name = f"record {record['id']!r}" if "id" in record else f"record {number}"
+        for key in ("id", "protocol", "kind"):
+            if key not in record:
+                raise InvalidArgument(f"{name} has no {key!r}")
+        for key in keys or ("events" if record["kind"] == "stream" else "body",):
+            if key not in record:
+                raise InvalidArgument(f"{name}, of kind {record['kind']!r}, has no {key!r}")
+        yield record
+
+
 def document(record: Record) -> Any:
     """The wire document of a record: its body, or the list of its events."""
     return record["events"] if record["kind"] == "stream" else record["body"]
@@ -141,7 +161,7 @@ def returned(value: Any, protocol: str, secret: str | None = None) -> Any:
     if type(value) is list:
         client = Reader(adapter.protocol, dialect=dialect, provider=provider_of(protocol, dialect))
         client.escapes = False
-        collected = ul.collect(checked(adapter.streams.reader(client), value))
+        collected = ul.collect(folds.checked(adapter.streams.reader(client), value))
         value = ul.write(collected, protocol, "response").value
     reader = Reader(adapter.protocol, dialect=dialect, provider=provider_of(protocol, dialect), opens=True)
     reader.secret = Secret.of(secret)

@@ -12,7 +12,7 @@ import marshal
 from collections.abc import Iterable
 from pathlib import Path
 
-from .outcome import Record, document
+from .outcome import Record, checked, document
 from .walk import json_type, nodes, shape
 
 __all__ = ["covering", "records"]
@@ -78,7 +78,7 @@ def covering(found: Iterable[Record]) -> list[Record]:
     """
     seen: set[tuple[str, ...]] = set()
     kept = []
-    for record in sorted(found, key=lambda each: len(marshal.dumps(each))):
+    for record in sorted(checked(found), key=lambda each: len(marshal.dumps(each))):
         body = document(record)
         places = {(record["protocol"], record["kind"], shape(body, p), json_type(value)) for p, value in nodes(body)}
         if not places <= seen:

@@ -11,7 +11,7 @@ from typing import Any
 
 import unified_llm as ul
 
-from .outcome import Failure, Record, ours, outcome
+from .outcome import Failure, Record, checked, ours, outcome
 
 __all__ = ["valid"]
 
@@ -41,7 +41,7 @@ def valid(records: Iterable[Record], protocol: str, check: Check, *, model: str 
             assert not suite.valid(records, "acme-chat", check)
     """
     failures = []
-    for record in records:
+    for record in checked(records):
         if record["protocol"].partition(":")[0] == protocol.partition(":")[0]:
             continue
         done = outcome(record, protocol, **({"model": model} if model and record["kind"] == "request" else {}))

@@ -7,7 +7,7 @@ from typing import Any
 
 import unified_llm as ul
 
-from ..outcome import Failure, Record, http_of
+from ..outcome import Failure, Record, checked, http_of
 from .verify import verify
 
 __all__ = ["certified"]
@@ -28,7 +28,7 @@ def certified(records: Iterable[Record], target: str) -> list[Failure]:
     []
     """
     failures = []
-    for record in records:
+    for record in checked(records):
         if record["kind"] == "stream":
             continue
         came, body = http_of(record), record["body"]

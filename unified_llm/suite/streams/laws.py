@@ -15,7 +15,7 @@ import unified_llm as ul
 from ...streams.conversion import ConvertedStream
 from ...streams.framings.sse import encode
 from ...streams.pipeline import Pipe
-from ..outcome import Failure, Record, canonical, http_of, ours, returned, show, without_form
+from ..outcome import Failure, Record, canonical, checked, http_of, ours, returned, show, without_form
 from ..walk import differences, dumps, is_prefix, pointer
 
 __all__ = [
@@ -56,7 +56,7 @@ def chunking(records: Iterable[Record], target: str, share: int = 1) -> list[Fai
     With a `share` of three the ways take turns: each stream arrives in a third of them, and three in a row in all.
     """
     failures = []
-    for number, record in enumerate(records):
+    for number, record in enumerate(checked(records, "events")):
         source, events = record["protocol"], record["events"]
         whole = sse_bytes(events)
         wanted = _translated([whole], source, target)
@@ -90,7 +90,7 @@ class _LongWay(Pipe):
 def repeating(records: Iterable[Record], target: str) -> list[Failure]:
     """The fast path of a stream's bulk (`adapter.WritesMore`) gives what the general path gives, losses too."""
     failures = []
-    for record in records:
+    for record in checked(records, "events"):
         # What a broken stream left unsent is searched for in the frames that took the general path: so not here.
         ways: list[Pipe] = [pipe(record["protocol"], target, trial="reporting") for pipe in (_LongWay, Pipe)]
         told = [_run(way, record["events"]) for way in ways]
@@ -121,7 +121,7 @@ def collecting(
     `final` gives that response on the wire, or None where there is none (the stream failed or was cut off).
     """
     failures = []
-    for record in records:
+    for record in checked(records, "events"):
         whole = final(record)
         if whole is None:
             continue
@@ -152,7 +152,7 @@ def decomposing(
     stream's own report calls lost may be missing, and what it calls added may be there.
     """
     failures = []
-    for record in records:
+    for record in checked(records, "body"):
         node = canonical(record["body"], source or protocol, "response")
         if type(node) is not dict:
             continue
@@ -211,7 +211,7 @@ def truncation(records: Iterable[Record], targets: Sequence[str], cuts: int = 6)
     where a stream is cut, but for the last one, just before its end, which is converted for each of them.
     """
     failures = []
-    for number, record in enumerate(records):
+    for number, record in enumerate(checked(records, "events")):
         events = record["events"]
         for step, cut in enumerate(reversed(_cuts(events, record["protocol"], cuts))):
             for target in targets if not step else (targets[(number + step) % len(targets)],):

@@ -18,7 +18,7 @@ from ...streams.pipeline import Pipe
 from ..defaults import holds_default
 from ..laws import NOTHING, only_form, said_beside
 from ..mutate import altered
-from ..outcome import Failure, Outcome, Record, canonical, differ, http_of, ours, outcome
+from ..outcome import Failure, Outcome, Record, canonical, checked, differ, http_of, ours, outcome
 from ..walk import Path, deleted, differences, dumps, get, is_prefix, json_type, leaves, pointer, replaced, same, shape
 
 __all__ = ["frame_sensitivity", "stream_sensitivity"]
@@ -35,7 +35,7 @@ def stream_sensitivity(
     """
     seen = set() if seen is None else seen
     failures = []
-    for record in records:
+    for record in checked(records, "body"):
         body, protocol, events = record["body"], record["protocol"], None
         stream, bases = {**record, "kind": "stream", "path": None}, dict[str, Outcome]()
         for path, value in leaves(body):
@@ -109,7 +109,7 @@ def frame_sensitivity(
     """
     seen = set() if seen is None else seen
     failures = []
-    for record in records:
+    for record in checked(records, "events"):
         for events in _whole_and_broken(record["events"], record["protocol"]):
             plain, searched = dict[str, Outcome](), dict[str, Outcome]()
             broken = len(events) < len(record["events"])
