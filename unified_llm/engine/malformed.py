@@ -2,28 +2,64 @@
 
 Canonical documents and events are not validated before they are written, because that would cost more than writing
 them. A writer that meets a value of an unexpected type raises one of `FAULTS`; only then the models are used to find
-which value it is. What the models accept is our own mistake: `net` decides whether callers see it as an error of this
-library all the same (the default), or as it is (in this project's tests and fuzzers, which must not miss it).
+which value it is. What the models accept is our own mistake, or an adapter's, and the message names the place in the
+code: `net` decides whether callers see it as an error of this library all the same (the default), or as it is (in this
+project's tests and fuzzers, which must not miss it).
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
+from types import FrameType
 from typing import Any, NoReturn
 
 from ..foundation.errors import InvalidBody, LocalProtocolError, ProtocolError, RemoteProtocolError, UnifiedLLMError
 from ..foundation.json_codec import detached
 from ..foundation.json_paths import pointer
-from .pairs.mapping import ILL_TYPED, NATIVE, are_objects
+from .pairs.mapping import ILL_TYPED, NATIVE, IllTyped, are_objects
 
-__all__ = ["FAULTS", "refuse_conversion", "refuse_document", "refuse_end", "refuse_event"]
+__all__ = [
+    "FAULTS",
+    "refuse_conversion",
+    "refuse_document",
+    "refuse_end",
+    "refuse_event",
+    "refuse_nothing",
+    "refuse_root",
+]
 
 Keys = tuple[Any, ...]
 
 FAULTS = (*ILL_TYPED, OverflowError, RecursionError)
 """What Python raises for values of unexpected types, ranges and depths."""
+_JSON = {list: "list", str: "string", bool: "boolean", int: "number", float: "number", type(None): "null"}
 net = True
 """Whether an error that nothing explains is raised as one of ours: for callers, and not for tests."""
+
+
+class _NoDocument(TypeError):
+    """A writer gave nothing: the adapter's mistake, wherever it is noticed."""
+
+
+def refuse_nothing(protocol: str, kind: str) -> NoReturn:
+    """Raise what is to be raised where the writer of a kind returned None; inside of what handles `FAULTS`."""
+    raise _NoDocument(f"the writer of kind {kind!r} of the adapter {protocol!r} returned None")
+
+
+def refuse_root(protocol: str, body: Any, error: Exception) -> NoReturn:
+    """Raise what is to be raised for a wire document of which the reader raised one of `ILL_TYPED`.
+
+    A key that is missing, and `IllTyped`, are the document's; any other error may be the reader's.
+    """
+    if type(body) is not dict:
+        found = _JSON.get(type(body), "value")
+        hint = "; pass JSON text as bytes" if found == "string" else ""
+        raise InvalidBody("", f"{protocol} requires a JSON object, got a {found}{hint}") from error
+    reason = str(error) if isinstance(error, IllTyped) else _named(error)
+    if isinstance(error, KeyError):
+        reason = f"{error} is missing"
+    raise InvalidBody("", f"not a document of {protocol}: {reason}") from error
 
 
 def refuse_document(name: str, node: Any, error: Exception) -> NoReturn:
@@ -102,7 +138,32 @@ def _bare(error: Exception) -> None:
 
 
 def _named(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
+    """What was raised, and where: no value of the document but what the message of the error has."""
+    return str(error) if isinstance(error, _NoDocument) else f"{type(error).__name__}: {error}{_where(error)}"
+
+
+def _where(error: Exception) -> str:
+    """The innermost place that raised an error, and the adapter's where that is another."""
+    places, step = [("", False)], error.__traceback__
+    while step is not None:
+        module = str(step.tb_frame.f_globals.get("__name__", ""))
+        head = module.partition(".")[0]
+        own = head == _CORE or head in sys.stdlib_module_names
+        places.append((f"{_file(module, step.tb_frame)}:{step.tb_lineno}", not own))
+        step = step.tb_next
+    inner = places[-1][0]
+    outer = next((place for place, is_adapter in reversed(places) if is_adapter), inner)
+    return (inner and f" in {inner}") + (f", called from {outer}" if outer != inner else "")
+
+
+def _file(module: str, frame: FrameType) -> str:
+    """The path of a module from its package on, which is the same wherever it is installed."""
+    name = frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]
+    folders = module.split(".")[: None if name == "__init__.py" else -1]
+    return "/".join((*folders, name))
+
+
+_CORE = __name__.partition(".")[0]
 
 
 def _problem(name: str, node: Any) -> tuple[str, str] | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from ..engine.malformed import FAULTS, refuse_conversion, refuse_document
+from ..engine.malformed import FAULTS, refuse_conversion, refuse_document, refuse_nothing
 from ..engine.pairs.writing import Writer
 from ..engine.registry import split, surface
 from ..foundation.document_kind import check_kind
@@ -168,6 +168,8 @@ def convert(
         prompt = prompt_for(node, write_kind, goal, writer, reader) if is_answered else None
         node = prepare(node, write_kind, there, here, reader, writer, crossing, repair)
         value = writer.root(write_kind.write, node)
+        if value is None and write_kind.node != "error":  # (An error may be any text, and so null.)
+            refuse_nothing(goal.protocol, kind)
         if "carried" in writer.context:
             parked(writer)
         losses = _NONE
@@ -267,6 +269,8 @@ def write(
         prompt = prompt_for(node, declared, adapter, writer)
         node = prepare(node, declared, there, None, None, writer, True, repair)
         value = writer.root(declared.write, node)
+        if value is None and declared.node != "error":
+            refuse_nothing(adapter.protocol, kind)
         if "carried" in writer.context:
             parked(writer)
         losses = locate(node, value, writer, None, None, adapter, declared.node)

@@ -23,7 +23,6 @@ __all__ = ["Reader"]
 
 Node = dict[str, Any]
 Places = tuple[tuple[tuple[Any, ...], tuple[Any, ...]], ...]
-_JSON = {list: "list", str: "string", bool: "boolean", int: "number", float: "number", type(None): "null"}
 
 
 class Reader:
@@ -153,12 +152,9 @@ class Reader:
         except InvalidBody:
             raise
         except ILL_TYPED as error:
-            found = _JSON.get(type(body), "value")
-            reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-            if type(body) is not dict:
-                hint = "; pass JSON text as bytes" if found == "string" else ""
-                raise InvalidBody("", f"{self.protocol} requires a JSON object, got a {found}{hint}") from error
-            raise InvalidBody("", f"not a document of {self.protocol}: {reason}") from error
+            from ..malformed import refuse_root
+
+            refuse_root(self.protocol, body, error)
         if type(body) is dict:
             if rest:
                 self.keep(node, rest)
