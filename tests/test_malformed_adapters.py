@@ -118,7 +118,7 @@ def test_the_document_of_an_error_may_be_null() -> None:
 
 
 class Broken:
-    """A reader and a writer of streams that fail where they are told to."""
+    """A reader and a writer of streams that fail in each method."""
 
     def __init__(self, side: Any) -> None:
         pass

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
-from unified_llm.types import Request
+from unified_llm import suite
+from unified_llm.client.sending.api_errors import _CLASSES
+from unified_llm.types import ErrorBody, Finish, Request
 from unified_llm.types._generate import classes
 from unified_llm.types.base import Model
 from unified_llm.types.descriptions import DESCRIPTIONS
@@ -28,6 +32,29 @@ def test_every_field_has_a_description() -> None:
     assert len(fields) > 700
     missing = [f"{cls}.{name}" for cls, name, info in fields if not info.description]
     assert not missing
+
+
+def listed(cls: type[Model], key: str) -> set[str]:
+    """The words that the docstring of a class lists for a field."""
+    text = str(cls.__doc__).partition(f"`{key}` is stop" if cls is Finish else f"`{key}` is invalid")[0]
+    words = str(cls.__doc__)[len(text) :].partition(" is ")[2]
+    return set(re.findall(r"\w+", re.split(r"[.;]", words)[0])) - {"or"}
+
+
+def test_the_types_of_errors_and_the_reasons_of_ends_are_listed() -> None:
+    """Those that the packaged documents are read as."""
+    assert listed(ErrorBody, "type") == {*_CLASSES, "other"}
+    errors = {
+        suite.canonical(each["body"], each["protocol"], "error", each)["error"].get("type") for each in of("error")
+    }
+    assert errors <= listed(ErrorBody, "type")
+    answers = [suite.canonical(each["body"], each["protocol"], "response", each) for each in of("response")]
+    reasons = {answer["finish"]["reason"] for answer in answers if "reason" in (answer.get("finish") or {})}
+    assert reasons == listed(Finish, "reason")
+
+
+def of(kind: str) -> list[dict[str, Any]]:
+    return [record for record in suite.records(kind=kind) if record["body"] is not None]
 
 
 def test_every_description_belongs_to_a_field() -> None:

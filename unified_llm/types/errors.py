@@ -13,6 +13,9 @@ __all__ = ["ErrorBody"]
 class ErrorBody(Node):
     """One error. `type` is its class, `code` the finer reason, `status` the HTTP status.
 
+    `type` is invalid_request, authentication, permission, not_found, conflict, rate_limit, quota, overloaded,
+    server_error, timeout, too_large, context_overflow, content_filter or other.
+
     `retry_after` is seconds to wait, `retry_at` the time (seconds since 1970) where that is all that is known,
     `should_retry` what the provider advises, `rate_limits` how much is left of what is counted
     (`{"tokens": {"limit", "remaining", "reset_after", "reset_at"}}`).
