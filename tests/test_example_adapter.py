@@ -135,6 +135,16 @@ def test_canonical_documents_come_back() -> None:
     assert suite.canonical_round_trip(ACME, "request", {"model": "a-1", "input": [asked], "temperature": 0.5}) == []
 
 
+def test_a_document_that_was_read_is_written_as_it_was() -> None:
+    """Nothing is added to it; to what a caller made, the limit is."""
+    talk = {"engine": "a-1", "talk": [{"step": "say", "who": "user", "what": "Hi"}]}
+    for kind, body in (("request", talk), ("error", DOCUMENTS[3]["body"])):
+        done = ul.write(ul.read(body, ACME, kind), ACME, kind)
+        assert (done.value, list(done.losses)) == (body, [])
+    made = ul.write({"model": "a-1", "input": "Hi"}, ACME)
+    assert made.value == {**talk, "limit": 4096} and [loss.path for loss in made.losses] == ["/limit"]
+
+
 def test_a_stream_is_its_answer() -> None:
     assert suite.collecting(ACME, [STREAM], lambda _: ANSWER, ("/extra",)) == []
     assert suite.decomposing(ACME, [{**DOCUMENTS[1], "body": ANSWER}]) == []

@@ -131,10 +131,19 @@ def write_tool(c: Node, w: Writer) -> Node:
 # ---- documents ------------------------------------------------------------------------------------------------------
 
 
+def is_own(w: Writer) -> bool:
+    """Whether the document came from this protocol: in a conversion by its source, after `ul.read` by our marker.
+
+    That it came from another dialect of it makes no difference here; where one does, `w.same` is also required.
+    """
+    return w.source == w.protocol or (w.source is None and w.form(w.doc, "own") is True)
+
+
 def read_request(w: Node, r: Reader) -> Node:
     if type(w.get("talk")) is not list:
         raise InvalidBody("/talk", "a list of steps is required")
     node: Node = {"input": r.nodes(steps, w.pop("talk"))}
+    r.form(node, "own", True)  # see `is_own`
     if type(w.get("tools")) is list:
         node["tools"] = r.nodes(tools, w.pop("tools"))
     REQUEST.read(w, node)
@@ -151,7 +160,7 @@ def write_request(c: Node, w: Writer) -> Node:
     REQUEST.write(c, wire, w, w.doc)
     if w.model:
         wire["engine"] = w.model
-    if "limit" not in wire and w.source != w.protocol:
+    if "limit" not in wire and not is_own(w):
         wire["limit"] = 4096
         w.added(wire, "limit", "the API demands one")
     w.http.update(method="POST", path="talk")
@@ -207,7 +216,9 @@ def read_error(w: Node, r: Reader) -> Node:
     if error["type"] == "other":
         error["native_type"] = kind
     read_http(error, r)
-    return {"error": error}
+    node: Node = {"error": error}
+    r.form(node, "own", True)
+    return node
 
 
 def write_error(c: Node, w: Writer) -> Node:
@@ -216,7 +227,7 @@ def write_error(c: Node, w: Writer) -> Node:
     w.http.update(status=error.get("status") or 500, headers=write_hints(error))
 
     def write_fault(c: Node, w: Writer) -> Node:
-        own = c.pop("native_type", kind) if w.source == w.protocol else kind
+        own = c.pop("native_type", kind) if is_own(w) else kind
         if "native_type" in c:
             c["native_type"] = Fated("approximated", "represented by the kind")
         settle_status(c, w)
