@@ -281,6 +281,9 @@ class Adapter:
     usage: Callable[[Any, Reader], Any] | None = None
     # The status of a request that continues a response that is unknown.
     unknown_previous: int = 404
+    # Where a request names the response that it continues, if a field by itself declares that the conversation is kept:
+    # that field, and the key of the name in it. Without such a field the name is a setting (`previous_response_id`).
+    thread: tuple[str, ...] = ()
     # Headers of a request that has no document, and so no writer to set them.
     headers: MappingABC[str, str] = field(default_factory=dict)
     # The options of every stream that this library's client requests, by default, so that the answer is whole.

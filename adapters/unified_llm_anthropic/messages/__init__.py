@@ -76,6 +76,8 @@ adapter = Adapter(
     marks=("anthropic-version",),
     clients={"anthropic": "unified_llm_anthropic.sdk_client:upstream"},
     usage=usage_of,
+    # https://docs.claude.com/en/api/beta/messages/create
+    thread=("thread", "previous_message_id"),
     sdk={
         "response": "anthropic.types.beta:BetaMessage",
         "stream": "anthropic.types.beta:BetaRawMessageStreamEvent",

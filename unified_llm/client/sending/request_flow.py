@@ -28,7 +28,7 @@ from ...foundation.urls import check_headers, check_query, check_text
 from ...foundation.usage_errors import InvalidArgument
 from ...losses import Losses
 from ...passes.convert import Converted, convert, write
-from ..state.store import check_state, takes
+from ..state.store import check_state, takes, without_thread
 from ..telemetry.operation import SILENT, Hooked, Operation, log_skipped
 from ..upstreams.upstream import Upstream
 from .advice import advice
@@ -149,13 +149,14 @@ def _converted(ask: Ask, upstream: Upstream) -> Converted:
     if ask.body is None:
         return Converted(None, Losses(), dict(ask.http))
     check_state(ask.body, ask.source, upstream)
+    body = without_thread(ask.body, ask.source, upstream)
     options: dict[str, Any] = {"model": upstream.model, "on_loss": ask.on_loss, "vault": ask.vault}
     options["secret"] = ask.secret
     if ask.source is None:
         options |= {"scope": upstream.scope, "provider": upstream.provider}
-        return write(ask.body, upstream.protocol, ask.kind, repair=ask.repair, **options)
+        return write(body, upstream.protocol, ask.kind, repair=ask.repair, **options)
     return convert(
-        ask.body if ask.raw is None else ask.raw,
+        ask.raw if ask.raw is not None and body is ask.body else body,
         source=ask.source,
         target=upstream.protocol,
         kind=ask.kind,

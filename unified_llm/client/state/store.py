@@ -18,7 +18,7 @@ from ...foundation.errors import APIError, CapabilityRefused, InvalidRequestErro
 from ...foundation.usage_errors import InvalidArgument
 from ..upstreams.upstream import Upstream
 
-__all__ = ["PREVIOUS", "MemoryStore", "Store", "check_state", "recalled", "takes", "unknown"]
+__all__ = ["PREVIOUS", "MemoryStore", "Store", "check_state", "recalled", "takes", "unknown", "without_thread"]
 
 Node = dict[str, Any]
 
@@ -117,6 +117,24 @@ def check_state(body: Any, source: str | None, upstream: Upstream) -> None:
         if takes(known, name) is None or (given is not None and given is not known and name != PREVIOUS):
             why = f"{upstream.name} ({known.title}) does not keep it; {_REMEDY[name]}"
             raise CapabilityRefused(f"/{key}", capability, why)
+
+
+def without_thread(body: Any, source: str | None, upstream: Upstream) -> Any:
+    """A wire document of `source` without the field by which its conversation is kept, for a foreign upstream.
+
+    A request that begins a conversation has all of it. Raises `NotFoundError` or `InvalidRequestError`, as the API does
+    for a name that is unknown, for one that goes on from an answer: its client then sends the whole conversation.
+    """
+    given = None if source is None else split(source)[0]
+    if given is None or not given.thread or type(body) is not dict or given is split(upstream.protocol)[0]:
+        return body
+    field, key = given.thread
+    thread = body.get(field)
+    if type(thread) is not dict:
+        return body
+    if type(thread.get(key)) is str:
+        raise unknown(thread[key], field, given.unknown_previous)
+    return {name: value for name, value in body.items() if name != field}
 
 
 def recalled(store: Store, id: str) -> list[Node]:

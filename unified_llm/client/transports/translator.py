@@ -42,6 +42,7 @@ from ..sending.model_list import kin, merged, page
 from ..sending.request_flow import steps
 from ..sending.retry import Retry
 from ..state.response_memory import Memory, keeps
+from ..state.store import without_thread
 from ..telemetry.operation import SILENT, Telemetry, count_losses
 from ..upstreams.logins import credited
 from ..upstreams.protocol_selection import settled
@@ -253,6 +254,8 @@ class Translator:
         """Another kind of request than for an answer: who can do it, does; tokens can be estimated."""
         able = [found for each in asked if (found := kin(each, ask.kind)) is not None]
         counts = ask.kind.startswith("count_tokens")
+        for each in able[:1] or asked[:1]:
+            without_thread(ask.body, match.protocol, each)  # or the new messages alone would be counted
         try:
             if able:
                 return self._shown((yield from steps(ask, able, self.retry)), match.protocol)
