@@ -156,3 +156,47 @@ def test_another_upstream_does_not_continue_a_thread_of_the_first() -> None:
     assert answer.status_code == 404 and answer.json()["error"]["details"]["error_code"] == "thread_not_found"
     assert not second.seen
     assert post(http, {"type": "create"}).status_code == 200 and "thread" not in second.sent[0]
+
+
+# ---- what a transport remembers -------------------------------------------------------------------------------------
+
+
+class Counting(httpx2.BaseTransport):
+    """A transport, and the status of each answer that it gives."""
+
+    def __init__(self, whom: Any) -> None:
+        self.inside = ul.http_client(whom)._transport
+        self.statuses: list[int] = []
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = self.inside.handle_request(request)
+        self.statuses.append(response.status_code)
+        return response
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@foreign
+def test_what_a_transport_remembers_is_not_sent_again(protocol: str, stream: bool) -> None:
+    service, whom = upstream(protocol)
+    counting = Counting(whom)
+    client = anthropic.Anthropic(api_key="x", http_client=httpx2.Client(transport=counting), max_retries=0)
+    messages = [{"role": "user", "content": f"[[reason Well.]] {SCRIPT}"}]
+    given: Any = {"model": "m", "max_tokens": 99, "messages": messages, "tools": [weather]}
+    given |= {"stream": stream, "system": "Answer briefly."}
+    assert len(list(_finished(client.beta.messages.tool_runner(**given)))) == 3
+    assert counting.statuses == [200] * 3
+    last = json.dumps(service.seen[-1].body)
+    for words in ("Answer briefly.", "The weather of", "[[call weather city=Oslo]]", "mild in Oslo", "mild in Rome"):
+        assert last.count(words) == 1
+    assert ("CgRlY2hv" in last) == (protocol != "openai-chat"), "what it signed is back"
+
+
+def test_an_upstream_that_repeats_its_ids() -> None:
+    """A name of several answers is that of none: the client sends the whole conversation."""
+    calls = [{"id": "call_1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Oslo"}'}}]
+    message = {"role": "assistant", "content": None, "tool_calls": calls}
+    calling = {**CHAT, "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
+    canned = Canned(calling, calling, calling, CHAT)
+    messages = ran(canned.upstream, "plain")
+    assert [each.stop_reason for each in messages] == ["tool_use"] * 3 + ["end_turn"]
+    assert [len(each["messages"]) for each in canned.sent] == [2, 4, 6, 8]

@@ -281,9 +281,8 @@ class Adapter:
     usage: Callable[[Any, Reader], Any] | None = None
     # The status of a request that continues a response that is unknown.
     unknown_previous: int = 404
-    # Where a request names the response that it continues, if a field by itself declares that the conversation is kept:
-    # that field, and the key of the name in it. Without such a field the name is a setting (`previous_response_id`).
-    thread: tuple[str, ...] = ()
+    # How a request has its conversation kept, if a field of its own declares that.
+    thread: Thread | None = None
     # Headers of a request that has no document, and so no writer to set them.
     headers: MappingABC[str, str] = field(default_factory=dict)
     # The options of every stream that this library's client requests, by default, so that the answer is whole.
@@ -305,6 +304,18 @@ class Adapter:
         if found is None and use.endswith(".strict"):
             return self.profile(use.removesuffix(".strict"), dialect)
         return found
+
+
+class Thread(NamedTuple):
+    """The field of a request by which its conversation is kept, where the response that it continues is no setting.
+
+    `key` is that of the response's id, in the field: a request without it begins a conversation. `settings` are the
+    fields that only such a request has, and that hold for the whole conversation.
+    """
+
+    field: str
+    key: str
+    settings: tuple[str, ...] = ()
 
 
 class Surface(NamedTuple):

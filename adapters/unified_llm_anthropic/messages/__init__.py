@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unified_llm.engine.adapter import Adapter, Framing, Kind, Paging, Route, Streams
+from unified_llm.engine.adapter import Adapter, Framing, Kind, Paging, Route, Streams, Thread
 from unified_llm.engine.bridge import declare, reads, writes
 from unified_llm.engine.source_places import settings_of
 
@@ -77,7 +77,7 @@ adapter = Adapter(
     clients={"anthropic": "unified_llm_anthropic.sdk_client:upstream"},
     usage=usage_of,
     # https://docs.claude.com/en/api/beta/messages/create
-    thread=("thread", "previous_message_id"),
+    thread=Thread("thread", "previous_message_id", ("system", "tools")),
     sdk={
         "response": "anthropic.types.beta:BetaMessage",
         "stream": "anthropic.types.beta:BetaRawMessageStreamEvent",

@@ -1,6 +1,6 @@
 """Answers that a client goes on from by their id, where the provider that gave them keeps none under it.
 
-Two surfaces let a client name the answer that it goes on from, instead of sending the conversation. Over another
+Some surfaces let a client name the answer that it goes on from, instead of sending the conversation. Over another
 protocol that name means nothing. So requests and answers are remembered here as the client saw them, and put
 in front of its next request: a client that names its past becomes one that sends it. An unknown name is an
 error, as it is with the surface's own provider, and never a conversation without its past. Memory is bounded.
@@ -14,6 +14,7 @@ from functools import lru_cache, partial
 from threading import Lock
 from typing import Any, NamedTuple
 
+from ...engine.adapter import Adapter
 from ...engine.pairs.reading import Reader
 from ...engine.registry import adapter, provider_of, split
 from ...foundation.errors import ProtocolError
@@ -26,7 +27,7 @@ from ...streams.folds import checked, collect
 from ...streams.framings.jsonarray import StreamDecoder
 from ...streams.framings.sse import parse_data
 from ..upstreams.upstream import Upstream
-from .store import takes, unknown
+from .store import continued, takes, threaded, unknown
 
 __all__ = ["Memory", "Turn", "answer", "asked", "compacted", "keeps", "turn_items", "with_history"]
 
@@ -87,21 +88,22 @@ class Memory:
         Raises `NotFoundError` or `InvalidRequestError`, as the API does, for a name that is unknown to this memory and
         to every upstream.
         """
-        key = keeps(surface)
         conversation = takes(split(surface)[0], "conversation")
         if conversation and type(body) is dict and body.get(conversation) and not _some(surface, asked):
             named = body[conversation]
             raise unknown(str(named.get("id") if type(named) is dict else named), conversation)
-        name = body.get(key) if key and type(body) is dict else None
-        if type(name) is not str:
+        known = split(surface)[0]
+        name = continued(body, known)
+        if name is None:
             return with_history(body, surface, [], self.secret) if self._is_compacted(body) else body
         turns = self.turns(name, surface, caller)
         past = None if turns is None else [item for turn in reversed(turns) for item in turn_items(turn, self.secret)]
         if past is not None:
-            return with_history(body, surface, past, self.secret)
+            assert turns is not None
+            return with_history(_with_settings(body, turns[-1], known), surface, past, self.secret)
         if _some(surface, asked):
             return body
-        raise unknown(name, key, split(surface)[0].unknown_previous)
+        raise unknown(name, keeps(surface) if known.thread is None else known.thread.field, known.unknown_previous)
 
     def _is_compacted(self, body: Any) -> bool:
         """Whether an item of a request may be a compaction of ours."""
@@ -112,7 +114,9 @@ class Memory:
 
     def follow(self, reply: Any, surface: str, asked: bytes, body: Any, whose: Upstream, caller: str = "") -> None:
         """Remember the answer `reply`, once it is whole, if its client may go on from it and who gave it keeps none."""
-        if not keeps(surface) or _own(surface, whose) or type(body) is not dict or body.get("store") is False:
+        if not (keeps(surface) or threaded(body, split(surface)[0])) or _own(surface, whose):
+            return
+        if type(body) is not dict or body.get("store") is False:
             return
         keep = partial(self.keep, surface, asked, body, caller=caller)
         if reply.stream is None:
@@ -129,13 +133,20 @@ class Memory:
         stream: bool = False,
         caller: str = "",
     ) -> None:
-        """Remember a request and its answer. The answer's name is read on the first lookup."""
-        before = body.get(keeps(surface))
-        turn = Turn(caller, surface, asked, before if type(before) is str else "", answered, stream)
+        """Remember a request and its answer.
+
+        The answer's name is read on the first lookup. In a thread it is read at once, and unknown where an earlier
+        answer had it: there the client can send the whole conversation.
+        """
+        known = split(surface)[0]
+        turn = Turn(caller, surface, asked, continued(body, known) or "", answered, stream)
         with self._lock:
             self._count += 1
             self._turns[self._count] = turn
-            self._nameless.append(self._count)
+            if known.thread is None:
+                self._nameless.append(self._count)
+            else:
+                self._name(self._count, turn)
             self._size += turn.size
             while self._size > self.limit and self._turns:
                 number, oldest = self._turns.popitem(last=False)
@@ -143,6 +154,15 @@ class Memory:
                 if self._nameless and self._nameless[0] == number:
                     self._nameless.popleft()
                 self._size -= oldest.size
+
+    def _name(self, number: int, turn: Turn) -> None:
+        given = answer(turn, self.secret)
+        if given is not None and type(given.get("id")) is str:
+            key = (turn.caller, given["id"])
+            if key in self._names:
+                self._names[key] = 0
+            else:
+                self._names[key], self._named[number] = number, key
 
     def _turn(self, name: str, caller: str) -> Turn | None:
         """The turn that an answer's name stands for. Mostly, a client goes on from its last answer."""
@@ -192,6 +212,15 @@ def _some(surface: str, asked: Sequence[Upstream]) -> bool:
 
 def _own(surface: str, whose: Upstream) -> bool:
     return whose.protocol.partition(":")[0] == surface.partition(":")[0]
+
+
+def _with_settings(body: Node, first: Turn, known: Adapter) -> Node:
+    """The request that continues a thread as one of its own, with the settings that its first one had."""
+    if known.thread is None:
+        return body
+    given = parse(first.asked)
+    kept = {key: given[key] for key in known.thread.settings if key in given}
+    return {**kept, **{key: value for key, value in body.items() if key != known.thread.field}}
 
 
 def with_history(body: Node, surface: str, past: list[Node], secret: Secret | None) -> Any:

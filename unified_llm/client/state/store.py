@@ -18,7 +18,8 @@ from ...foundation.errors import APIError, CapabilityRefused, InvalidRequestErro
 from ...foundation.usage_errors import InvalidArgument
 from ..upstreams.upstream import Upstream
 
-__all__ = ["PREVIOUS", "MemoryStore", "Store", "check_state", "recalled", "takes", "unknown", "without_thread"]
+__all__ = ["PREVIOUS", "MemoryStore", "Store", "check_state", "continued", "recalled", "takes", "threaded", "unknown",
+           "without_thread"]  # fmt: skip
 
 Node = dict[str, Any]
 
@@ -126,15 +127,29 @@ def without_thread(body: Any, source: str | None, upstream: Upstream) -> Any:
     for a name that is unknown, for one that goes on from an answer: its client then sends the whole conversation.
     """
     given = None if source is None else split(source)[0]
-    if given is None or not given.thread or type(body) is not dict or given is split(upstream.protocol)[0]:
+    if given is None or given is split(upstream.protocol)[0] or not threaded(body, given):
         return body
-    field, key = given.thread
-    thread = body.get(field)
-    if type(thread) is not dict:
-        return body
-    if type(thread.get(key)) is str:
-        raise unknown(thread[key], field, given.unknown_previous)
-    return {name: value for name, value in body.items() if name != field}
+    assert given.thread is not None
+    field, name = given.thread.field, continued(body, given)
+    if name is not None:
+        raise unknown(name, field, given.unknown_previous)
+    return {key: value for key, value in body.items() if key != field}
+
+
+def threaded(body: Any, known: Adapter) -> bool:
+    """Whether a request has the field by which its conversation is kept."""
+    return known.thread is not None and type(body) is dict and type(body.get(known.thread.field)) is dict
+
+
+def continued(body: Any, known: Adapter) -> str | None:
+    """The id of the answer that a request goes on from, a setting of it or in the field of its thread; None without."""
+    if type(body) is not dict:
+        return None
+    if known.thread is None:
+        name = body.get(takes(known, PREVIOUS))
+    else:
+        name = body[known.thread.field].get(known.thread.key) if threaded(body, known) else None
+    return name if type(name) is str else None
 
 
 def recalled(store: Store, id: str) -> list[Node]:

@@ -75,11 +75,11 @@ class Recalled(Memory):
         """`body` with its history and its files, inside of `with_files`.
 
         Raises `NotFoundError` or `InvalidRequestError` for an id that this tenant does not have: nothing is sent to an
-        upstream.
+        upstream, except for a thread, which the gateway does not store and which its own provider may have.
         """
         if self.conversation is not None and isinstance(body, dict):
             body = self.conversation.full(body)
-        whole = super().recalled(body, surface, (), caller)
+        whole = super().recalled(body, surface, () if adapter(surface).thread is None else asked, caller)
         return whole if self.files is None else self.files.put(whole, surface, asked)
 
     def tell(self, reply: Reply, on_losses: Callable[[Losses], None]) -> None:
