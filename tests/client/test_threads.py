@@ -121,6 +121,12 @@ def post(http: httpx2.Client, thread: Any, path: str = "/v1/messages") -> httpx2
 GOING_ON = {"type": "continue", "previous_message_id": "msg_of_another"}
 
 
+def test_an_empty_name_is_unknown_as_well() -> None:
+    canned = Canned(CHAT)
+    thread = {"type": "continue", "previous_message_id": ""}
+    assert post(ul.http_client(canned.upstream), thread).status_code == 404 and not canned.seen
+
+
 @pytest.mark.parametrize("path", ["/v1/messages", "/v1/messages/count_tokens"])
 @foreign
 def test_a_thread_that_is_unknown_is_an_error(protocol: str, path: str) -> None:

@@ -307,10 +307,10 @@ class Adapter:
 
 
 class Thread(NamedTuple):
-    """The field of a request by which its conversation is kept, where the response that it continues is no setting.
+    """The field of a request by which its conversation is kept.
 
-    `key` is that of the response's id, in the field: a request without it begins a conversation. `settings` are the
-    fields that only such a request has, and that hold for the whole conversation.
+    `key` is that of the id of the response that it continues, in the field: a request without it begins a conversation.
+    `settings` are the fields that only such a request has, and that hold for the whole conversation.
     """
 
     field: str

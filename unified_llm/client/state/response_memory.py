@@ -97,10 +97,9 @@ class Memory:
         if name is None:
             return with_history(body, surface, [], self.secret) if self._is_compacted(body) else body
         turns = self.turns(name, surface, caller)
-        past = None if turns is None else [item for turn in reversed(turns) for item in turn_items(turn, self.secret)]
-        if past is not None:
-            assert turns is not None
-            return with_history(_with_settings(body, turns[-1], known), surface, past, self.secret)
+        if turns is not None:
+            past = [item for turn in reversed(turns) for item in turn_items(turn, self.secret)]
+            return with_history(_with_settings(body, turns, known), surface, past, self.secret)
         if _some(surface, asked):
             return body
         raise unknown(name, keeps(surface) if known.thread is None else known.thread.field, known.unknown_previous)
@@ -214,11 +213,11 @@ def _own(surface: str, whose: Upstream) -> bool:
     return whose.protocol.partition(":")[0] == surface.partition(":")[0]
 
 
-def _with_settings(body: Node, first: Turn, known: Adapter) -> Node:
+def _with_settings(body: Node, turns: Sequence[Turn], known: Adapter) -> Node:
     """The request that continues a thread as one of its own, with the settings that its first one had."""
-    if known.thread is None:
+    if known.thread is None or not turns:
         return body
-    given = parse(first.asked)
+    given = parse(turns[-1].asked)
     kept = {key: given[key] for key in known.thread.settings if key in given}
     return {**kept, **{key: value for key, value in body.items() if key != known.thread.field}}
 
