@@ -6,6 +6,7 @@ name.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import typing
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from .docstrings import parse
 __all__ = ["Signature", "signature_of"]
 
 Schema = dict[str, Any]
+_NAMED = ("__value__", "__supertype__", "__bound__")  # what a type alias, a NewType and a TypeVar stand for
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -43,13 +45,13 @@ class Signature:
         shown: list[inspect.Parameter] = []
         for name, parameter in signature.parameters.items():
             hint = hints.get(name, Any)
+            if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
+                self.positional.append(name)
             if _is_context(hint, context_type):
                 self.context = name
                 continue
             if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
                 raise TypeError(f"{_name(function)}(): *{name} is not supported in a tool; use a list parameter")
-            if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
-                self.positional.append(name)
             kind = parameter.kind if parameter.kind in _VARIADIC else inspect.Parameter.KEYWORD_ONLY
             shown.append(parameter.replace(kind=kind, annotation=hint))
 
@@ -92,17 +94,31 @@ def _name(function: Callable[..., Any]) -> str:
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     bare = inspect.unwrap(function)
+    while isinstance(bare, functools.partial):
+        bare = inspect.unwrap(bare.func)
     if not inspect.isroutine(bare) and not inspect.isclass(bare):
         bare = type(bare).__call__
     try:
-        return typing.get_type_hints(bare, include_extras=True)
+        hints = typing.get_type_hints(bare, include_extras=True)
+        if inspect.isclass(bare):
+            hints |= typing.get_type_hints(bare.__init__, include_extras=True)
+        return hints
     except NameError as error:
         raise TypeError(f"{_name(function)}: the annotation {error.name!r} cannot be resolved") from error
 
 
 def _is_context(hint: Any, context_type: type) -> bool:
-    held = [hint, typing.get_origin(hint), *typing.get_args(hint)]
-    return any(isinstance(each, type) and issubclass(each, context_type) for each in held)
+    """Whether the type is anywhere in an annotation: in unions, generics, `Annotated` and named aliases too."""
+    waiting, seen = [hint], dict[int, Any]()
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, type) and issubclass(each, context_type):
+            return True
+        if id(each) not in seen:  # an alias may contain itself
+            seen[id(each)] = each
+            waiting += [typing.get_origin(each), *typing.get_args(each)]
+            waiting += [getattr(each, name, None) for name in _NAMED]
+    return False
 
 
 def _tidied(schema: Schema, said: dict[str, str]) -> Schema:

@@ -62,6 +62,10 @@ class ToolContext(Generic[T]):
     data: T = None  # type: ignore[assignment]
     input: tuple[Node, ...] = ()
 
+    @classmethod
+    def __get_pydantic_json_schema__(cls, *_: Any) -> Node:
+        raise TypeError("a field is a ToolContext, which no model can give; annotate a parameter with it")
+
 
 class ToolKeywords(TypedDict, total=False):
     """Further fields of the canonical tool."""
