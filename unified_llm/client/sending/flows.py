@@ -11,6 +11,7 @@ import functools
 import inspect
 import time
 from collections.abc import Awaitable, Callable, Generator
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
 __all__ = ["Do", "Effect", "Hook", "Send", "Sleep", "Steps", "Turn", "ado", "adrive", "do", "drive"]
@@ -166,7 +167,10 @@ def _is_async(function: Any) -> bool:
 
 
 def _waited(value: Any) -> Any:
-    """What an async function gives, waited for in a loop of its own."""
+    """What an async function gives, waited for in an event loop of its own.
+
+    A thread has one loop at a time: where one runs, as in a notebook, the other one is in another thread.
+    """
     import asyncio
 
     if not inspect.isawaitable(value):
@@ -175,4 +179,22 @@ def _waited(value: Any) -> Any:
     async def wait() -> Any:
         return await value
 
-    return asyncio.run(wait())
+    if not _in_loop():
+        return asyncio.run(wait())
+    from anyio.from_thread import start_blocking_portal
+
+    with start_blocking_portal() as portal:
+        return portal.call(wait)
+
+
+def _in_loop() -> bool:
+    """Whether an event loop runs in this thread, asyncio's or trio's."""
+    import asyncio
+
+    import anyio
+
+    for running in (asyncio.get_running_loop, anyio.get_cancelled_exc_class):
+        with suppress(RuntimeError):
+            running()
+            return True
+    return False
