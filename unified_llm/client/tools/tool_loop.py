@@ -7,12 +7,13 @@ that needs approval pauses the loop; `resumed` takes it up with what was decided
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...foundation.errors import UnifiedLLMError
 from ...foundation.run_errors import OutputParseError, ToolLoopLimitError, UnknownPrice
+from ...foundation.usage_errors import InvalidArgument
 from ...types.validation import validate
 from ..history import Segment, answered_by, id_of
 from ..inputs.items import plain
@@ -175,7 +176,7 @@ class Loop:
                 if self._hooked("before_turn"):
                     changed = yield Hook(self.hooks.before_turn, (number, validate("request", self.call.body)))
                     if changed is not None:
-                        self.call.body = plain(changed)
+                        self.call.body = _request(changed)
                 response: Result = yield Turn(self.call)
                 done = yield from self._answered(response, number, Decisions())
                 if done is not None:
@@ -278,6 +279,8 @@ class Loop:
         said = None
         if self._hooked("before_call"):
             said = yield Hook(self.hooks.before_call, (validate("item", node), context))
+            if said is not None and not isinstance(said, str):
+                raise _refused("before_call", "a text or None", said)
         if said is None:
             item = yield from answering(self.call.tools.get(context.name), node, context)
         else:
@@ -285,7 +288,7 @@ class Loop:
         if self._hooked("after_call"):
             changed = yield Hook(self.hooks.after_call, (validate("item", node), validate("item", item)))
             if changed is not None:
-                item = output_for(node, changed) if isinstance(changed, str) else plain(changed)
+                item = output_for(node, changed) if isinstance(changed, str) else _output(changed, item)
         return item
 
     def _hooked(self, name: str) -> bool:
@@ -352,3 +355,25 @@ def unforced(body: Node) -> Node:
     if type(choice) is dict and choice.get("mode") in _FORCED:
         return {**body, "tool_choice": {**choice, "mode": "auto"}}
     return body
+
+
+def _refused(hook: str, allowed: str, returned: Any) -> InvalidArgument:
+    return InvalidArgument(f"Hooks.{hook} returns {allowed}, not {type(returned).__name__}")
+
+
+def _request(changed: Any) -> Node:
+    """The request that `before_turn` returned."""
+    from ...types.request import Request
+
+    if not isinstance(changed, (Request, Mapping)):
+        raise _refused("before_turn", "a Request or None", changed)
+    found: Node = plain(changed)
+    return found
+
+
+def _output(changed: Any, item: Node) -> Node:
+    """The item that `after_call` returned in place of an output of the same call."""
+    node = plain(changed)
+    if type(node) is not dict or node.get("type") != item["type"] or "output" not in node:
+        raise _refused("after_call", f"a text, a {item['type']} or None", changed)
+    return node
