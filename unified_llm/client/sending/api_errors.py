@@ -284,6 +284,14 @@ def unreachable(upstream: Upstream, error: Exception, model: str | None, *, begu
     return found
 
 
+def overdue(error: DeadlineReached) -> APITimeoutError:
+    """The error where the total time of a run was over between its requests, with tools or hooks running."""
+    message = f"timed out: {error}"
+    found = APITimeoutError(message, error={"type": "timeout", "code": "total_timeout", "message": message})
+    found.hint = "raise total_timeout="
+    return found
+
+
 def unusable(
     upstream: Upstream,
     why: str,

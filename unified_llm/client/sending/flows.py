@@ -12,7 +12,10 @@ import inspect
 import time
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import suppress
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from .deadline import Deadline
 
 __all__ = ["Do", "Effect", "Hook", "Send", "Sleep", "Steps", "Turn", "ado", "adrive", "do", "drive"]
 
@@ -37,14 +40,19 @@ class Do(NamedTuple):
 
     flows: list[Steps[Any]]
     parallel: bool = True
+    deadline: Deadline | None = None
 
 
 class Hook(NamedTuple):
-    """Something of the caller's to be called (plain or async); comes back as what it returned."""
+    """Something of the caller's to be called (plain or async); comes back as what it returned.
+
+    After `deadline` it is not called, and no longer waited for: `DeadlineReached` is raised.
+    """
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...] = ()
     keywords: dict[str, Any] = {}
+    deadline: Deadline | None = None
 
 
 class Sleep(NamedTuple):
@@ -102,34 +110,45 @@ async def adrive(steps: Steps[R], perform: Callable[[Any], Awaitable[Any]]) -> R
 
 def do(effect: Any) -> Any:
     """An effect that needs no connection, here and now; calls at once are in threads of their own."""
-    from concurrent.futures import ThreadPoolExecutor
-
     if isinstance(effect, Hook):
-        return _waited(effect.function(*effect.arguments, **effect.keywords))
+        if effect.deadline is not None:
+            effect.deadline.check()
+        return _waited(effect.function(*effect.arguments, **effect.keywords), effect.deadline)
     if isinstance(effect, Sleep):
         return time.sleep(effect.seconds)
     if isinstance(effect, Do):
         if len(effect.flows) < 2 or not effect.parallel:
             return [drive(flow, do) for flow in effect.flows]
-        with ThreadPoolExecutor(len(effect.flows), "unified_llm tool") as pool:
-            waiting = [pool.submit(contextvars.copy_context().run, drive, flow, do) for flow in effect.flows]
-            return [each.result() for each in waiting]
+        return _in_threads(effect.flows, effect.deadline)
     raise TypeError(f"no handler for {type(effect).__name__}")
+
+
+_UNWINDING = 0.1  # seconds for async functions that were cancelled at a deadline to end
+
+
+def _in_threads(flows: list[Steps[Any]], deadline: Deadline | None) -> list[Any]:
+    """What the flows return. A plain function cannot be stopped: after the deadline it is not waited for."""
+    from concurrent.futures import ThreadPoolExecutor, wait
+
+    pool = ThreadPoolExecutor(len(flows), "unified_llm tool")
+    late = False
+    try:
+        waiting = [pool.submit(contextvars.copy_context().run, drive, flow, do) for flow in flows]
+        if deadline is not None:
+            late = bool(wait(waiting, max(deadline.left, 0) + _UNWINDING).not_done)
+            if late:
+                raise deadline.reached()
+        return [each.result() for each in waiting]
+    finally:
+        pool.shutdown(wait=not late, cancel_futures=late)
 
 
 async def ado(effect: Any) -> Any:
     """An effect that needs no connection, in an event loop: plain functions of tools run in threads beside it."""
-    import anyio.to_thread
+    import anyio
 
     if isinstance(effect, Hook):
-        function = effect.function
-        # Tools come with their arguments; hooks are the caller's own, and quick.
-        if isinstance(function, functools.partial) and not _is_async(function.func):
-            call = functools.partial(function, *effect.arguments, **effect.keywords)
-            value = await anyio.to_thread.run_sync(call)
-        else:
-            value = function(*effect.arguments, **effect.keywords)
-        return await value if inspect.isawaitable(value) else value
+        return await (_called(effect) if effect.deadline is None else effect.deadline.wait(_called, effect))
     if isinstance(effect, Sleep):
         return await anyio.sleep(effect.seconds)
     if isinstance(effect, Do):
@@ -137,6 +156,19 @@ async def ado(effect: Any) -> Any:
             return [await adrive(flow, ado) for flow in effect.flows]
         return await _at_once(effect.flows)
     raise TypeError(f"no handler for {type(effect).__name__}")
+
+
+async def _called(hook: Hook) -> Any:
+    import anyio.to_thread
+
+    function = hook.function
+    # Tools come with their arguments; hooks are the caller's own, and quick.
+    if isinstance(function, functools.partial) and not _is_async(function.func):
+        call = functools.partial(function, *hook.arguments, **hook.keywords)
+        value = await anyio.to_thread.run_sync(call, abandon_on_cancel=hook.deadline is not None)
+    else:
+        value = function(*hook.arguments, **hook.keywords)
+    return await value if inspect.isawaitable(value) else value
 
 
 async def _at_once(flows: list[Steps[Any]]) -> list[Any]:
@@ -166,7 +198,7 @@ def _is_async(function: Any) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
 
-def _waited(value: Any) -> Any:
+def _waited(value: Any, deadline: Deadline | None) -> Any:
     """What an async function gives, waited for in an event loop of its own.
 
     A thread has one loop at a time: where one runs, as in a notebook, the other one is in another thread.
@@ -176,15 +208,22 @@ def _waited(value: Any) -> Any:
     if not inspect.isawaitable(value):
         return value
 
-    async def wait() -> Any:
+    async def itself() -> Any:
         return await value
 
-    if not _in_loop():
-        return asyncio.run(wait())
-    from anyio.from_thread import start_blocking_portal
+    async def wait() -> Any:
+        return await (itself() if deadline is None else deadline.wait(itself))
 
-    with start_blocking_portal() as portal:
-        return portal.call(wait)
+    try:
+        if not _in_loop():
+            return asyncio.run(wait())
+        from anyio.from_thread import start_blocking_portal
+
+        with start_blocking_portal() as portal:
+            return portal.call(wait)
+    finally:
+        if inspect.iscoroutine(value):
+            value.close()  # one that the deadline left no time to begin
 
 
 def _in_loop() -> bool:

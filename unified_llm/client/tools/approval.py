@@ -11,6 +11,7 @@ from ...foundation.usage_errors import InvalidArgument
 from ...types._tables import ITEM_TYPES
 from ...types.validation import validate
 from ..history import ASKS, answered_by, id_of
+from ..sending.deadline import Deadline
 from ..sending.flows import Hook, Steps
 from .function_tools import Tool, ToolContext
 
@@ -136,7 +137,12 @@ def _output(id_: str, value: Any, pending: Iterable[Node]) -> Node:
 
 
 def decision(
-    node: Node, context: ToolContext[Any], found: Tool | None, decisions: Decisions, approve: Approve | None
+    node: Node,
+    context: ToolContext[Any],
+    found: Tool | None,
+    decisions: Decisions,
+    approve: Approve | None,
+    deadline: Deadline | None = None,
 ) -> Steps[Any]:
     """Whether a call may run: True, an output item that stands for its result, or None where it has to wait."""
     id_ = context.call_id
@@ -149,7 +155,7 @@ def decision(
     if id_ in decisions.approved:
         return _response(id_, True) if node.get("type") == ASKS else True
     if approve is not None and found is not None:
-        said = yield Hook(approve, (validate("item", node), context))
+        said = yield Hook(approve, (validate("item", node), context), deadline=deadline)
         if said is None or said is True:
             return said
         if said is False or isinstance(said, str):

@@ -21,6 +21,7 @@ from ...foundation.errors import InvalidBody
 from ...foundation.json_paths import pointer
 from ...passes.keywords import spelled_out, texts_in
 from ..inputs.items import plain
+from ..sending.deadline import Deadline, DeadlineReached
 from ..sending.flows import Hook, Steps
 from .function_schema import Signature, signature_of
 from .tool_outputs import ToolError, failed, output_of
@@ -329,8 +330,10 @@ def choice_of(given: Any, tools: Sequence[Node], *, more: bool = False) -> Any:
     raise InvalidBody("/tool_choice", f"{name!r} is neither a mode nor a tool of this call: {', '.join(names)}{hint}")
 
 
-def answering(found: Tool | None, call: Node, context: ToolContext[Any]) -> Steps[Node]:
-    """The output item of a call, whatever comes of it."""
+def answering(
+    found: Tool | None, call: Node, context: ToolContext[Any], deadline: Deadline | None = None
+) -> Steps[Node]:
+    """The output item of a call, whatever comes of it. Raises `DeadlineReached` where it has no output in time."""
     kind = "custom_tool_call_output" if call["type"] == "custom_tool_call" else "function_call_output"
     item: Node = {"type": kind, "call_id": call.get("call_id")}
     if call.get("namespace"):
@@ -344,8 +347,10 @@ def answering(found: Tool | None, call: Node, context: ToolContext[Any]) -> Step
     except (ValueError, LookupError) as error:
         return {**item, "output": failed(error.args[0] if error.args else error), "is_error": True}
     try:
-        value = yield Hook(functools.partial(found.function, *positional, **keywords))
+        value = yield Hook(functools.partial(found.function, *positional, **keywords), deadline=deadline)
         return {**item, "output": output_of(value)}
+    except DeadlineReached:
+        raise
     except Exception as error:
         if not isinstance(error, ToolError):
             _log.warning("the tool %s failed", found.name, exc_info=error)

@@ -19,6 +19,8 @@ from ..history import Segment, answered_by, id_of
 from ..inputs.items import plain
 from ..requests import Call
 from ..results import Result
+from ..sending.api_errors import overdue
+from ..sending.deadline import DeadlineReached
 from ..sending.flows import Do, Hook, Steps, Turn
 from ..structured.strategies import Parser, correction
 from .approval import Approve, Decisions, decision, output_for
@@ -174,7 +176,8 @@ class Loop:
                 self.limits.check_turns(self.steps)
                 number = len(self.steps) + 1
                 if self._hooked("before_turn"):
-                    changed = yield Hook(self.hooks.before_turn, (number, validate("request", self.call.body)))
+                    given = (number, validate("request", self.call.body))
+                    changed = yield Hook(self.hooks.before_turn, given, deadline=self.call.deadline)
                     if changed is not None:
                         self.call.body = _request(changed)
                 response: Result = yield Turn(self.call)
@@ -184,10 +187,13 @@ class Loop:
         except (ToolLoopLimitError, UnknownPrice, OutputParseError) as error:
             error.result = self._result("answered" if isinstance(error, OutputParseError) else "limit")
             raise
-        except UnifiedLLMError as error:
+        except (UnifiedLLMError, DeadlineReached) as error:
+            failure = overdue(error) if isinstance(error, DeadlineReached) else error
             if self.steps:
-                error.result = self._result("error")
-            raise
+                failure.result = self._result("error")
+            if failure is error:
+                raise
+        raise failure
 
     def _result(self, stopped: str) -> RunResult:
         return RunResult(tuple(self.steps), stopped, self.asked)
@@ -203,7 +209,15 @@ class Loop:
         # The caller's own outputs require another turn as much as those of tools that run here.
         if here or decisions.outputs:
             yield from self._checked(response, number, len(here))
-        outputs = yield from self._outputs(response, number, here, others, decisions)
+        found: dict[int, Node] = {}
+        try:
+            outputs = yield from self._outputs(response, number, here, others, decisions, found)
+        except DeadlineReached:
+            # What has run stays, and must not run twice.
+            step = Step(number, response, tuple(found[place] for place in sorted(found)))
+            self.steps.append(step)
+            yield from self._report(step)
+            raise
         step = yield from self._done(response, number, outputs)
         answered = {answered_by(item) for item in step.output_nodes}
         waiting = [each for each in (*here, *others) if id_of(each) not in answered]
@@ -245,12 +259,17 @@ class Loop:
         return here, others
 
     def _outputs(
-        self, response: Result, number: int, here: list[Node], others: list[Node], decisions: Decisions
+        self,
+        response: Result,
+        number: int,
+        here: list[Node],
+        others: list[Node],
+        decisions: Decisions,
+        found: dict[int, Node],
     ) -> Steps[list[Node]]:
-        """The outputs of the calls that may be answered, in the order of the calls."""
+        """The outputs of the calls that may be answered, in the order of the calls. `found` gets each at once."""
         request = response.request.get("input")
         given = tuple(request) if type(request) is list else ()
-        found: dict[int, Node] = {}
         # A turn that was paused keeps the outputs it has.
         given_before = {str(answered_by(item)): item for item in self._earlier}
         decisions = replace(decisions, outputs={**decisions.outputs, **given_before})
@@ -259,30 +278,32 @@ class Loop:
             at = ToolContext(id_of(node) or "", node.get("name") or "", number, self.context, given)
             mine = place < len(here)
             said = yield from decision(
-                node, at, self.call.tools.get(at.name) if mine else None, decisions, self.approve
+                node, at, self.call.tools.get(at.name) if mine else None, decisions, self.approve, self.call.deadline
             )
             if type(said) is dict:
                 found[place] = said
             elif said and mine:
                 running.append((place, node, at))
-        flows = [self._watched(node, at) for _, node, at in running]
-        for (place, _, _), item in zip(running, (yield Do(flows, self.parallel)) if flows else ()):
-            found[place] = item
+        if running:
+            yield Do([self._kept(found, *each) for each in running], self.parallel, self.call.deadline)
         for place in sorted(found):
             if found[place] not in self._earlier:
                 self._tell(ToolOutput((*here, *others)[place], found[place]))
         self._earlier = ()
         return [found[place] for place in sorted(found)]
 
+    def _kept(self, found: dict[int, Node], place: int, node: Node, context: ToolContext[Any]) -> Steps[None]:
+        found[place] = yield from self._watched(node, context)
+
     def _watched(self, node: Node, context: ToolContext[Any]) -> Steps[Node]:
-        """One call with the hooks around it."""
+        """One call with the hooks around it. The deadline is not that of `after_call`: the tool has run."""
         said = None
         if self._hooked("before_call"):
-            said = yield Hook(self.hooks.before_call, (validate("item", node), context))
+            said = yield Hook(self.hooks.before_call, (validate("item", node), context), deadline=self.call.deadline)
             if said is not None and not isinstance(said, str):
                 raise _refused("before_call", "a text or None", said)
         if said is None:
-            item = yield from answering(self.call.tools.get(context.name), node, context)
+            item = yield from answering(self.call.tools.get(context.name), node, context, self.call.deadline)
         else:
             item = output_for(node, said)
         if self._hooked("after_call"):
