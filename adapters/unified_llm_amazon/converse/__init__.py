@@ -6,9 +6,9 @@ from unified_llm.engine.adapter import Adapter, Framing, Kind, Route, Streams
 from unified_llm.engine.bridge import reads, writes
 
 from .calls import blocks
+from .demands import RULES
 from .errors import read_error, write_error
 from .parts import answers, citations, parts
-from .passes import RULES
 from .request import read_count_request, read_request, write_count_request, write_request
 from .response import count, read_response, usage_of, write_response
 from .stream import ConverseReader, ConverseWriter

@@ -1,4 +1,4 @@
-"""What is not one to one: how long to think, the form of the output, sampling, and what a history needs.
+"""What is not one to one: how long to think, the form of the output, and sampling.
 
 Effort is `outputConfig.effort`; a budget, and whether to think at all, are fields of Anthropic's models under
 `additionalModelRequestFields.thinking`, which are written only for models whose profile has them.
@@ -19,26 +19,12 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.json_codec import dump_text, load_text
 from unified_llm.models.effort import budget_within, clamp, effort_of, nearest
 from unified_llm.models.profiles import ModelProfile, ReasoningProfile, profile
-from unified_llm.passes.repair import Rules
 
-from .values import PROTOCOL, is_own
+from .values import PROTOCOL, is_own, was_own
 
-__all__ = ["RULES", "model_of", "read_reasoning", "settle_settings", "taken", "write_reasoning"]
+__all__ = ["model_of", "read_reasoning", "settle_settings", "taken", "thinking_form", "write_reasoning"]
 
 Node = dict[str, Any]
-
-RULES = Rules(
-    paired=True,
-    adjacent=True,
-    call_id_length=64,
-    call_id_form="[a-zA-Z0-9_.:-]+",
-    opens="assistant",
-    alternates=True,
-    system="user",
-    blank="blank",
-    filled=True,
-    reasoning_proof=True,
-)
 
 # How a schema, which is text here, may be spelled.
 _SPELLINGS: Mapping[str, Callable[[Any], str]] = {
@@ -178,7 +164,7 @@ def write_reasoning(c: Node, wire: Node, w: Writer) -> None:
         if is_own(w):
             _write_own(own, output, wire, bool(w.form(c, "config")))
         else:
-            _write_effort(own, output, c, wire, w)
+            _write_effort(own, output, wire, w)
     if output:
         wire["outputConfig"] = output
 
@@ -219,21 +205,93 @@ def _write_own(own: Node, output: Node, wire: Node, config: bool) -> None:
         wire[_THINKING] = {"thinking": thinking}
 
 
-def _write_effort(own: Node, output: Node, c: Node, wire: Node, w: Writer) -> None:
+def thinking_form(request: Node, w: Writer) -> str:
+    """The `thinking.type` with which a request is written, "" where it is written without."""
+    asked = request.get("reasoning")
+    if type(asked) is not dict:
+        return ""
+    if was_own(request, w):
+        return str(asked.get("control") or "")
+    return _planned(request, profile(w.model or request.get("model"), PROTOCOL))[0]
+
+
+def _planned(request: Node, model: ModelProfile) -> tuple[str, int | None]:
+    """The form of thinking at Anthropic's models, with the budget that an enabled one has; None: there is no room.
+
+    The repair of the history and the writer both go by it.
+    """
+    facts, asked = model.reasoning, request["reasoning"]
+    budget, control = asked.get("budget_tokens"), asked.get("control")
+    if not _thinks(model) or facts.effort_field or (facts.budget is None and not facts.adaptive):
+        return "", None
+    if _is_off(asked):
+        return "disabled" if facts.off and (facts.default == "on" or control == "disabled") else "", None
+    if _is_asked(asked) and _is_forced(request, model):
+        return "", None
+    if facts.budget is not None and _is_asked(asked) and (type(budget) is int or not facts.adaptive):
+        wanted = _budget(request, model)
+        return ("", None) if wanted is None else ("enabled", wanted)
+    if facts.adaptive and (control is not None or facts.default != "on"):
+        return "adaptive", None
+    return "", None
+
+
+def _thinks(model: ModelProfile) -> bool:
+    facts = model.reasoning
+    return facts.thinks and (bool(facts.efforts) or facts.budget is not None or facts.adaptive or not model.known)
+
+
+def _is_off(asked: Node) -> bool:
+    control = asked.get("control")
+    return (
+        control == "disabled" or asked.get("effort") == "none" or (control is None and asked.get("budget_tokens") == 0)
+    )
+
+
+def _is_asked(asked: Node) -> bool:
+    amount = type(asked.get("effort")) is str or type(asked.get("budget_tokens")) is int
+    return amount or asked.get("control") in ("enabled", "adaptive")
+
+
+def _is_forced(request: Node, model: ModelProfile) -> bool:
+    """Whether the model has to call a tool, which Anthropic's models refuse beside thinking."""
+    choice: Any = request.get("tool_choice")
+    if type(choice) is dict and choice.get("type") == "allowed_tools":
+        choice = choice.get("mode")
+    forced = choice == "required" or (type(choice) is dict and choice.get("type") in ("function", "custom"))
+    return forced and bool(request.get("tools")) and model.refuses.isdisjoint(("tools", "tool_choice"))
+
+
+def _budget(request: Node, model: ModelProfile) -> int | None:
+    """A budget in the model's range, below the limit of the answer; None where that leaves no room."""
+    facts, asked, limit = model.reasoning, request["reasoning"], request.get("max_output_tokens")
+    if model.output_tokens is not None and type(limit) is int:
+        limit = min(limit, model.output_tokens)
+    budget, least = asked.get("budget_tokens"), (facts.budget or (0, None))[0]
+    if type(budget) is not int:
+        return budget_within(limit, _effort(asked), facts)
+    wanted = clamp(budget, facts)
+    if type(limit) is int and wanted >= limit:
+        return limit - 1 if limit > least else None
+    return wanted
+
+
+def _write_effort(own: Node, output: Node, wire: Node, w: Writer) -> None:
     """Effort in a word that the model takes, and thinking as in its profile."""
     model = model_of(w)
     facts = model.reasoning
     effort, budget, control = own.get("effort"), own.get("budget_tokens"), own.get("control")
-    off = control == "disabled" or effort == "none" or (control is None and budget == 0)
-    thinks = facts.thinks and (bool(facts.efforts) or facts.budget is not None or facts.adaptive or not model.known)
-    if not thinks:
+    off = _is_off(own)
+    if not _thinks(model):
         for key in own:
             if own[key] is not None:
                 own[key] = Fated("approximated" if off else "lost", "the model does not think")
         return
+    form, wanted = _planned(w.doc, model)
     if off:
-        if facts.off and (facts.budget is not None or facts.adaptive) and facts.default == "on":
+        if form == "disabled":
             wire[_THINKING] = {"thinking": {"type": "disabled"}}
+            own.pop("control") if control == "disabled" else None
         for key in ("effort", "budget_tokens", "control"):
             if own.get(key) is not None:
                 own[key] = Fated("approximated", "thinking is off")
@@ -246,20 +304,23 @@ def _write_effort(own: Node, output: Node, c: Node, wire: Node, w: Writer) -> No
         if word is not None:
             output["effort"] = word
             own.pop("effort") if word == effort else own.update(effort=Fated("approximated", f"sent as {word!r}"))
-    asked = type(effort) is str or type(budget) is int or control in ("enabled", "adaptive")
-    if asked and (facts.budget is not None or facts.adaptive) and _is_forced(wire):
-        for key in ("effort", "control", "budget_tokens"):
-            if own.get(key) is not None and type(own[key]) is not Fated:
-                own[key] = Fated("lost", "no thinking beside a forced tool")
-    elif facts.budget is not None and asked and (type(budget) is int or not facts.adaptive):
-        _write_budget(own, c, wire, w, model)
-    elif facts.adaptive and (control is not None or facts.default != "on"):
+    if form == "enabled" and wanted is not None:
+        _write_budget(own, wire, w, wanted)
+    elif form == "adaptive":
         wire[_THINKING] = {"thinking": {"type": "adaptive"}}
         own.pop("control") if control == "adaptive" else None
         if control not in (None, "adaptive"):
             own["control"] = Fated("approximated", "sent as 'adaptive'")
         if type(budget) is int:
             own["budget_tokens"] = Fated("approximated", "the model chooses by itself")
+    elif _is_asked(w.doc["reasoning"]) and (facts.budget is not None or facts.adaptive):
+        forced = _is_forced(w.doc, model)
+        if not forced and (facts.budget is None or (facts.adaptive and type(budget) is not int)):
+            return  # it thinks anyway
+        why = "no thinking beside a forced tool" if forced else "maxTokens leaves no room for thinking"
+        for key in ("budget_tokens", "effort", "control"):
+            if own.get(key) is not None and type(own[key]) is not Fated:
+                own[key] = Fated("lost", why)
 
 
 def _write_config(own: Node, wire: Node, w: Writer, facts: ReasoningProfile) -> None:
@@ -267,7 +328,11 @@ def _write_config(own: Node, wire: Node, w: Writer, facts: ReasoningProfile) -> 
     effort, budget, control = own.get("effort"), own.get("budget_tokens"), own.get("control")
     if type(effort) is not str and type(budget) is not int and control not in ("enabled", "adaptive"):
         return
-    word = effort_of(budget, facts.efforts) if type(budget) is int and type(effort) is not str else _asked(w)
+    word = (
+        effort_of(budget, facts.efforts)
+        if type(budget) is int and type(effort) is not str
+        else _effort(w.doc["reasoning"])
+    )
     word = nearest(word, facts.efforts)
     wire[_THINKING] = {facts.effort_field: {"type": "enabled", _EFFORT: word}}
     if control == "enabled":
@@ -283,30 +348,10 @@ def _write_config(own: Node, wire: Node, w: Writer, facts: ReasoningProfile) -> 
         wire.pop("inferenceConfig", None)
 
 
-def _is_forced(wire: Node) -> bool:
-    """Whether the model has to call a tool, which Anthropic's models refuse beside thinking."""
-    choice = (wire.get("toolConfig") or {}).get("toolChoice") or {}
-    return "any" in choice or "tool" in choice
-
-
-def _write_budget(own: Node, c: Node, wire: Node, w: Writer, model: ModelProfile) -> None:
-    """A budget in the model's range, below the limit of the answer."""
-    facts = model.reasoning
-    budget, effort, limit = own.get("budget_tokens"), own.get("effort"), c.get("max_output_tokens")
-    least = (facts.budget or (0, None))[0]
+def _write_budget(own: Node, wire: Node, w: Writer, wanted: int) -> None:
+    """Thinking with a budget, beside which there is no sampling."""
+    budget, effort = own.get("budget_tokens"), own.get("effort")
     inference = wire.get("inferenceConfig") or {}
-    limit = inference.get("maxTokens", limit)
-    if type(budget) is not int:
-        wanted = budget_within(limit, _asked(w), facts)
-    else:
-        wanted = clamp(budget, facts)
-        if type(limit) is int and wanted >= limit:
-            wanted = limit - 1 if limit > least else None
-    if wanted is None:
-        for key in ("budget_tokens", "effort", "control"):
-            if own.get(key) is not None and type(own[key]) is not Fated:
-                own[key] = Fated("lost", "maxTokens leaves no room for thinking")
-        return
     wire[_THINKING] = {"thinking": {"type": "enabled", "budget_tokens": wanted}}
     for key, value in (("temperature", 1), ("topP", None)):
         if inference.get(key) not in (None, value):
@@ -325,6 +370,6 @@ def _write_budget(own: Node, c: Node, wire: Node, w: Writer, model: ModelProfile
         own["effort"] = Fated("approximated", f"sent as a budget of {wanted} tokens")
 
 
-def _asked(w: Writer) -> str:
-    effort = w.doc["reasoning"].get("effort")
+def _effort(asked: Node) -> str:
+    effort = asked.get("effort")
     return effort if type(effort) is str else "medium"

@@ -31,6 +31,7 @@ __all__ = [
     "media_type_of",
     "move",
     "read_usage",
+    "was_own",
     "write_usage",
 ]
 
@@ -177,9 +178,14 @@ def is_own(w: Writer) -> bool:
     """Whether the document being written was read from this protocol: then it is left as it is."""
     own = w.context.get("own")
     if own is None:
-        extra = w.doc.get("extra") if type(w.doc) is dict else None
-        own = w.context["own"] = w.source == w.protocol or PROTOCOL in (extra or {})
+        own = w.context["own"] = was_own(w.doc, w)
     return bool(own)
+
+
+def was_own(doc: Any, w: Writer) -> bool:
+    """The same of a document that is to be written."""
+    extra = doc.get("extra") if type(doc) is dict else None
+    return w.source == w.protocol or PROTOCOL in (extra or {})
 
 
 def move(w: Node, key: str, node: Node, name: str, r: Reader, at: tuple[Any, ...], *kinds: type) -> bool:

@@ -23,7 +23,15 @@ from .citations import citations
 from .plaintext import plain_text
 from .tables import CACHE, LIFETIMES, PROTOCOL, read_cache, write_cache
 
-__all__ = ["answer_parts", "move_cache_in", "move_cache_out", "own_born", "parts", "said"]
+__all__ = [
+    "answer_parts",
+    "is_own_born",
+    "move_cache_in",
+    "move_cache_out",
+    "own_born",
+    "parts",
+    "said",
+]
 
 Node = dict[str, Any]
 
@@ -35,9 +43,14 @@ def own_born(w: Writer) -> bool:
     """Whether the document being written was read from this protocol: then it is left as it is."""
     own = w.context.get("own")
     if own is None:
-        extra = w.doc.get("extra") if type(w.doc) is dict else None
-        own = w.context["own"] = w.source == w.protocol or PROTOCOL in (extra or {})
+        own = w.context["own"] = is_own_born(w.doc, w)
     return bool(own)
+
+
+def is_own_born(doc: Any, w: Writer) -> bool:
+    """The same of a document that is to be written."""
+    extra = doc.get("extra") if type(doc) is dict else None
+    return w.source == w.protocol or PROTOCOL in (extra or {})
 
 
 def move_cache_in(w: Node, node: Node, r: Reader) -> Node:

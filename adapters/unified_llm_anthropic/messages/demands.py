@@ -15,6 +15,8 @@ from typing import Any
 
 from unified_llm.passes.repair import CALLS, Rules
 
+from .thinking import thinking_form
+
 __all__ = ["DEMANDS"]
 
 _NO_SYSTEM: dict[str, Any] = {"system": "user"}
@@ -33,6 +35,7 @@ DEMANDS = Rules(
     trailing=True,
     filled=True,
     reasoning_proof=True,
+    reasoning_form=thinking_form,
     reasoning_opens="budget",
     reasoning_off="said",
     models={

@@ -14,12 +14,12 @@ from typing import Any
 from unified_llm.engine.bridge import Joined
 from unified_llm.engine.pairs.mapping import Fated
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.models.profiles import ModelProfile, profile
+from unified_llm.models.profiles import ModelProfile
 from unified_llm.passes.tools.tool_choice import ChoiceIndex, entry_keys, tool_keys
 
 from .mcp import write_tools
-from .tables import DEFAULT_MAX_TOKENS, HOSTED_NAMES, MODES, PROTOCOL
-from .thinking import settle_thinking
+from .tables import DEFAULT_MAX_TOKENS, HOSTED_NAMES, MODES
+from .thinking import model_of, settle_thinking
 
 __all__ = ["SAMPLING", "chosen", "settle_foreign", "settle_own", "settle_prompt"]
 
@@ -52,7 +52,7 @@ def settle_prompt(c: Node, w: Writer, x: Joined) -> None:
         else:
             _withhold_choice(c, x)
     if "reasoning" in c and type(c["reasoning"]) is dict:
-        settle_thinking(c, w, x, _model(c, w))
+        settle_thinking(c, w, x)
     text: Any = c.get("text")
     if text and type(text) is dict and type(text.get("format")) is dict and text["format"].get("type") == "text":
         x.approximated(c, ("text", "format", "type"), "text is the default")
@@ -71,7 +71,7 @@ def settle_prompt(c: Node, w: Writer, x: Joined) -> None:
 def settle_foreign(c: Node, w: Writer, x: Joined) -> None:
     """Another protocol's request."""
     settle_prompt(c, w, x)
-    model = _model(c, w)
+    model = model_of(c, w)
     _settle_limit(c, w, x, model)
     if not c.keys().isdisjoint(SAMPLING):
         _settle_sampling(c, x, model)
@@ -79,11 +79,6 @@ def settle_foreign(c: Node, w: Writer, x: Joined) -> None:
         _settle_stop(c, w, x)
     for index, _ in enumerate(c.pop("include", None) or ()):
         w.report(w.doc, ("include", index), "lost")
-
-
-def _model(c: Node, w: Writer) -> ModelProfile:
-    """What is known of the model that the request goes to."""
-    return profile(w.model or c.get("model"), PROTOCOL)
 
 
 # ---- system text ----------------------------------------------------------------------------------------------------

@@ -15,11 +15,12 @@ from unified_llm.engine.bridge import Joined
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.losses import Fate
 from unified_llm.models.effort import EFFORTS, budget_within, clamp, effort_of, nearest
-from unified_llm.models.profiles import ModelProfile, ReasoningProfile
+from unified_llm.models.profiles import ModelProfile, ReasoningProfile, profile
 
-from .tables import DEFAULT_MAX_TOKENS
+from .content import is_own_born
+from .tables import DEFAULT_MAX_TOKENS, PROTOCOL
 
-__all__ = ["settle_thinking"]
+__all__ = ["model_of", "settle_thinking", "thinking_form"]
 
 Node = dict[str, Any]
 
@@ -27,27 +28,27 @@ _CONTROLS = ("enabled", "adaptive", "disabled", "between_tools")
 _ALWAYS = "thinking cannot be switched off"
 
 
-def settle_thinking(c: Node, w: Writer, x: Joined, model: ModelProfile) -> None:
+def thinking_form(request: Node, w: Writer) -> str:
+    """The `thinking.type` with which a canonical request is written, "" where it is written without."""
+    if type(request.get("reasoning")) is not dict:
+        return ""
+    if is_own_born(request, w):
+        return str(request["reasoning"].get("control") or "")
+    return str(_planned(request, model_of(request, w).reasoning).sent.get("control") or "")
+
+
+def model_of(request: Node, w: Writer) -> ModelProfile:
+    """What is known of the model that the request goes to."""
+    return profile(w.model or request.get("model"), PROTOCOL)
+
+
+def settle_thinking(c: Node, w: Writer, x: Joined) -> None:
     """Make the reasoning settings of a request what the model supports of `thinking` and effort."""
-    wish = _Wish(c, w, x, model.reasoning)
-    facts, effort, control, budget = model.reasoning, wish.effort, wish.control, wish.budget
-    off = control == "disabled" or (control is None and (effort == "none" or budget == 0))
-    left = wish.left
-    shown = left.get("include") is True or left.get("display") == "summarized"
-    shown = shown or left.get("summary") not in (None, "none")
-    if not facts.thinks:
-        _settle_nothing(wish, off)
-    elif off:
-        _settle_off(wish)
-    elif control in _CONTROLS or effort is not None or budget is not None or shown:
-        _settle_effort(wish)
-        if c.get("tool_choice") == "required" or type(c.get("tool_choice")) is dict:
-            _yield(wish)
-        else:
-            _settle_form(wish)
-            _settle_display(wish)
-    else:
-        _settle_display(wish)
+    wish = _planned(w.doc, model_of(c, w).reasoning)
+    if wish.raised:
+        x.approximated(c, ("max_output_tokens",), "raised above the thinking budget")
+    if wish.limit is not None:
+        w.context["max_tokens"] = wish.limit
     for key, (fate, why) in wish.told.items():
         x.report(c, ("reasoning", key), fate, why)
     for key in wish.left:
@@ -57,17 +58,56 @@ def settle_thinking(c: Node, w: Writer, x: Joined, model: ModelProfile) -> None:
         x.supply(c, ("reasoning", key), wish.sent[key], why)
 
 
+def _planned(request: Node, facts: ReasoningProfile) -> _Wish:
+    """What becomes of the reasoning settings of a request.
+
+    The repair of the history and the writer both go by it: where they differed, thoughts would be sent to a model that
+    refuses them, or left out for one that requires them.
+    """
+    wish = _Wish(request, facts)
+    effort, control, budget, left = wish.effort, wish.control, wish.budget, wish.left
+    off = control == "disabled" or (control is None and (effort == "none" or budget == 0))
+    shown = left.get("include") is True or left.get("display") == "summarized"
+    shown = shown or left.get("summary") not in (None, "none")
+    if not facts.thinks:
+        _settle_nothing(wish, off)
+    elif off:
+        _settle_off(wish)
+    elif control in _CONTROLS or effort is not None or budget is not None or shown:
+        _settle_effort(wish)
+        if _is_forced(request):
+            _yield(wish)
+        else:
+            _settle_form(wish)
+            _settle_display(wish)
+    else:
+        _settle_display(wish)
+    return wish
+
+
+def _is_forced(request: Node) -> bool:
+    """Whether the model has to call a tool."""
+    choice: Any = request.get("tool_choice")
+    if type(choice) is dict and choice.get("type") == "allowed_tools":
+        choice = choice.get("mode")
+    return bool(request.get("tools")) and (choice == "required" or type(choice) is dict)
+
+
 class _Wish:
     """The reasoning settings of a request: what is left of them, what became of the others, and what is sent."""
 
-    def __init__(self, c: Node, w: Writer, x: Joined, facts: ReasoningProfile) -> None:
-        self.c, self.w, self.x, self.facts = c, w, x, facts
-        self.left: Node = {key: value for key, value in c["reasoning"].items() if value is not None}
+    def __init__(self, request: Node, facts: ReasoningProfile) -> None:
+        self.facts = facts
+        self.left: Node = {key: value for key, value in request["reasoning"].items() if value is not None}
         self.effort, self.control = (self._typed(key, str) for key in ("effort", "control"))
         self.budget: int | None = self._typed("budget_tokens", int)
         self.told: dict[str, tuple[Fate, str]] = {}
         self.sent: Node = {}
         self.added: dict[str, str] = {}
+        # The limit of the answer that the request has, and the one that the budget requires, raised or supplied.
+        self.most: Any = request.get("max_output_tokens")
+        self.limit: int | None = None
+        self.raised = False
 
     def _typed(self, key: str, kind: type) -> Any:
         return self.left[key] if type(self.left.get(key)) is kind else None
@@ -171,18 +211,16 @@ def _settle_form(wish: _Wish) -> None:
 
 def _settle_budget(wish: _Wish, budget: int | None) -> None:
     """Thinking by budget: in the model's range, and below max_tokens, which a budget the client names may raise."""
-    facts, context, limit = wish.facts, wish.w.context, wish.c.get("max_output_tokens")
+    facts, limit = wish.facts, wish.most
     most = (facts.budget or (0, None))[1]
     wanted = clamp(budget, facts) if budget is not None else budget_within(limit, wish.effort or "medium", facts)
     if wanted is None:
         wish.tell("max_tokens leaves no room for thinking", "effort", "control", fate="lost")
         return
-    if type(limit) is int and wanted >= limit:
-        wish.x.approximated(wish.c, ("max_output_tokens",), "raised above the thinking budget")
-        context["max_tokens"] = wanted + limit if most is None else min(wanted + limit, most + 1)
-    elif limit is None:
-        room = wanted + DEFAULT_MAX_TOKENS
-        context["max_tokens"] = room if most is None else min(room, most + 1)
+    wish.raised = type(limit) is int and wanted >= limit
+    if wish.raised or limit is None:
+        room = wanted + (DEFAULT_MAX_TOKENS if limit is None else limit)
+        wish.limit = room if most is None else min(room, most + 1)
     wish.send("control", "enabled")
     wish.send("budget_tokens", wanted, f"sent as {wanted}")
     wish.tell("represented by the budget" if budget is not None else f"sent as a budget of {wanted} tokens", "effort")

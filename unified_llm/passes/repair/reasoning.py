@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...engine.pairs.origins import is_own
 from .editor import Mending, is_model
 
 __all__ = ["declare_tools", "leave_out_dangling", "leave_out_unproved", "mend_reasoning", "part_from_withheld"]
@@ -52,36 +53,52 @@ def part_from_withheld(m: Mending) -> None:
 
 
 def _is_own(m: Mending, item: Node) -> bool:
-    """Whether an item has opaque data that the target created."""
+    """Whether an item is reasoning that goes back to the target as it is."""
     if item.get("type") != "reasoning":
         return False
-    origins = [piece.get("origin") or {} for piece in item.get("opaque") or () if piece.get("data")]
-    return any(origin.get("protocol") == m.writer.protocol for origin in origins)
+    pieces = item.get("opaque") or ()
+    return any(piece.get("data") for piece in pieces) and all(is_own(piece, m.writer) for piece in pieces)
 
 
 def mend_reasoning(m: Mending) -> None:
-    """Reasoning is switched off where a loop of tools lacks its beginning, and left out where it is switched off."""
-    asked = m.request.get("reasoning")
-    asked = asked if type(asked) is dict else {}
-    budget, effort, control = asked.get("budget_tokens"), asked.get("effort"), asked.get("control")
-    off = control == "disabled" or (control is None and (effort == "none" or budget == 0))
-    on = not off and (control is not None or type(effort) is str or type(budget) is int)
-    wants = m.rules.reasoning_opens
-    if on and wants and (wants == "any" or (type(budget) is int and budget > 0)) and _lacks_its_thought(m):
-        for key in ("budget_tokens", "control", "effort"):
-            if asked.get(key) is not None:
-                fate = "lost" if key == "budget_tokens" else "approximated"
-                m.writer.report(m.request, ("reasoning", key), fate, "the thoughts of this tool loop are not there")
-        kept = {key: value for key, value in asked.items() if key not in ("budget_tokens", "effort")}
-        m.request = {**m.request, "reasoning": {**kept, "control": "disabled"}}
-        m.changed = off = True
-        on = False
-    if m.rules.reasoning_off and (off or (m.rules.reasoning_off == "unsaid" and not on)):
+    """Reasoning is switched off where a loop of tools lacks its beginning, and left out where it is switched off.
+
+    What counts is what the writer makes of the settings (`Rules.reasoning_form`): a budget may follow from an effort.
+    """
+    form, opens = m.rules.reasoning_form(m.request, m.writer), m.rules.reasoning_opens
+    asks = form == "enabled" if opens == "budget" else bool(opens) and form not in _OFF
+    if asks and _lacks_its_thought(m):
+        _switch_off(m)
+        form = m.rules.reasoning_form(m.request, m.writer)
+    if m.rules.reasoning_off and (form in _OFF if m.rules.reasoning_off == "unsaid" else form == "disabled"):
         _leave_out_last(m)
 
 
+_OFF = ("", "disabled")
+_AMOUNTS = ("budget_tokens", "effort")
+_SHOWING = ("display", "include", "summary")
+_HIDDEN = (None, False, "none", "omitted")
+
+
+def _switch_off(m: Mending) -> None:
+    """The request without reasoning."""
+    asked = m.request.get("reasoning") or {}
+    gone = [key for key in _AMOUNTS if asked.get(key) is not None]
+    gone += [key for key in _SHOWING if asked.get(key) not in _HIDDEN]
+    for key in gone:
+        m.writer.report(m.request, ("reasoning", key), "lost", _NOT_THERE)
+    if asked.get("control") is not None:
+        m.writer.report(m.request, ("reasoning", "control"), "approximated", _NOT_THERE)
+    kept = {key: value for key, value in asked.items() if key not in gone}
+    m.request = {**m.request, "reasoning": {**kept, "control": "disabled"}}
+    m.changed = True
+
+
+_NOT_THERE = "the thoughts of this tool loop are not there"
+
+
 def _lacks_its_thought(m: Mending) -> bool:
-    """Whether the tool loop that goes on opens with anything but a thought of this provider's."""
+    """Whether the tool loop that goes on opens with anything but a thought that the target takes."""
     if not m.items or is_model(m.items[-1]) or m.items[-1].get("type") == "message":
         return False
     loop: list[Node] = []

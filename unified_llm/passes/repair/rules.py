@@ -7,17 +7,33 @@ with the rules of each target are named where the adapters declare it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-__all__ = ["CALLS", "Rules", "fits"]
+if TYPE_CHECKING:
+    from ...engine.pairs.writing import Writer
+
+__all__ = ["CALLS", "Rules", "fits", "requested_form"]
 
 CALLS: Mapping[str, str] = {
     "function_call": "function_call_output",
     "custom_tool_call": "custom_tool_call_output",
 }
 """Calls that the client answers, and the items it answers them with, wherever there are tools at all."""
+
+
+def requested_form(request: dict[str, Any], writer: Writer) -> str:
+    """The form of the reasoning that a request sets, as an adapter writes it that changes none of it."""
+    asked = request.get("reasoning")
+    if type(asked) is not dict:
+        return ""
+    budget, effort, control = asked.get("budget_tokens"), asked.get("effort"), asked.get("control")
+    if control is None and (effort == "none" or budget == 0):
+        return "disabled"
+    if control is None and type(budget) is int and budget > 0:
+        return "enabled"
+    return str(control or effort or ("adaptive" if type(budget) is int else ""))
 
 
 class Rules(NamedTuple):
@@ -58,8 +74,10 @@ class Rules(NamedTuple):
 
     * `reasoning_follower`: a reasoning item stands before the item it led to.
     * `reasoning_proof`: a reasoning item of this protocol has opaque data.
-    * `reasoning_opens`: a loop of tools opens with reasoning of this provider, if reasoning is requested by `"budget"`,
-      or in "any" way.
+    * `reasoning_form`: how the adapter writes the reasoning of a request: "enabled" with a budget, "disabled", "" where
+      it writes nothing, or any other word for reasoning that is on. The two that follow go by it.
+    * `reasoning_opens`: a loop of tools opens with reasoning of this provider, if reasoning has a `"budget"`, or in
+      "any" form.
     * `reasoning_off`: the last output of the model holds no reasoning where reasoning is switched off: where the
       request sets it (`"said"`), or by default (`"unsaid"`).
 
@@ -92,6 +110,7 @@ class Rules(NamedTuple):
     item_ids: Mapping[str, str] = {}
     reasoning_follower: bool = False
     reasoning_proof: bool = False
+    reasoning_form: Callable[[dict[str, Any], Writer], str] = requested_form
     reasoning_opens: str = ""
     reasoning_off: str = ""
     models: Mapping[str, Mapping[str, Any]] = {}
