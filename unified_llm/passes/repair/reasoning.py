@@ -98,15 +98,30 @@ _NOT_THERE = "the thoughts of this tool loop are not there"
 
 
 def _lacks_its_thought(m: Mending) -> bool:
-    """Whether the tool loop that goes on opens with anything but a thought that the target takes."""
-    if not m.items or is_model(m.items[-1]) or m.items[-1].get("type") == "message":
-        return False
-    loop: list[Node] = []
+    """Whether the tool loop that goes on opens with anything but a thought that the target takes.
+
+    What the user adds without a text (a file that a tool returned) does not end a loop, for it may not be sent.
+    """
+    opening: Node = {}
+    ongoing = False
     for item in reversed(m.items):
-        if item.get("type") == "message" and not is_model(item):
+        if is_model(item):
+            if item is m.items[-1] and item.get("type") == "message":
+                return False  # the beginning of the answer
+            opening = item
+        elif item.get("type") != "message":
+            ongoing = ongoing or str(item.get("type")).endswith("call_output")
+        elif ongoing:
             break
-        loop.append(item)
-    return not _is_own(m, loop[-1])
+        elif _has_text(item):
+            return False
+    return ongoing and not _is_own(m, opening)
+
+
+def _has_text(item: Node) -> bool:
+    content = item.get("content")
+    texts = [content] if type(content) is str else [part.get("text") for part in content or ()]
+    return any(type(text) is str and text.strip() for text in texts)
 
 
 def _leave_out_last(m: Mending) -> None:
