@@ -7,6 +7,7 @@ it, by its name, or by its value, and else the smallest node it can have come fr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..foundation.json_paths import Keys, at, follow, kept
@@ -56,9 +57,10 @@ def locate(
     made = {id(node) for node in up} if up else None
     groups: dict[tuple[Keys, str, str, str | None], list[Node]] = {}
     searched = bool(read or writer.alike or writer.relaxed)
+    joined = _joining(writer)
     for note in writer.raw:
         if not made or id(note[0]) not in made:
-            groups.setdefault(note[1:], []).append(note[0])
+            groups.setdefault(note[1:], []).extend(joined(note[0], note[1]) if joined else (note[0],))
             searched = searched or note[2] != "added"
     result = Result(target, writer)
     finder = Finder(root, target, writer, reader, source, goal, name, base) if searched else None
@@ -88,10 +90,29 @@ def locate(
             found += finder.relaxed(*each)
         losses = list(dict.fromkeys(found))
         for told, nodes in writer.alike.items():
+            if joined:
+                nodes = [piece for node in nodes for piece in joined(node, told[0])]
             losses += finder.alike([node for node in nodes if id(node) not in made] if made else nodes, *told, None)
     for where, places, keys, detail, capability in writer.filled:
         losses += map(maker(result.path(where, ()), keys, capability, "added", detail, "target"), places)
     return Losses(losses)
+
+
+def _joining(writer: Writer) -> Callable[[Node, Keys], list[Node]] | None:
+    """What gives all the nodes that a node is put together of (`pieces.py`); None where nothing was.
+
+    What becomes of the node, or of a field of it, becomes of each of them.
+    """
+    pieces = writer.context.get("joined")
+    if not pieces:
+        return None
+    given = {id(new): old for new, old in writer.context.get("replaced", ())}
+
+    def joined(node: Node, keys: Keys) -> list[Node]:
+        others = pieces.get(id(node)) or pieces.get(id(given.get(id(node)))) or ()
+        return [node, *others] if len(keys) < 2 else [node]
+
+    return joined
 
 
 class Finder(Sources):

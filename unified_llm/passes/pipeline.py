@@ -146,7 +146,7 @@ def _prepare_request(
         conversation(node, reader, writer)
     if not (meets or (crossing and to_provider)):
         return
-    flatten, send_summaries, keep_restrictions, mend, fit = _passes()
+    flatten, send_summaries, keep_restrictions, join_pieces, mend, fit = _passes()
     # Nothing in the conversation declares a tool, or names what a provider keeps.
     simple = reader is not None and reader.plain and not writer.unparked
     if crossing and to_provider and not (simple and _asks_nothing(node)):
@@ -162,6 +162,8 @@ def _prepare_request(
         if declared and (special or not simple or type(node.get("tool_choice")) is dict):
             origin = source.adapter if source is not None else None
             _replace(keep_restrictions(node, declared, writer, kind, origin, goal.adapter), reader, writer)
+    if meets and not simple and source is not None and source.adapter.pieces and source.adapter is not goal.adapter:
+        _replace(join_pieces(node, writer), reader, writer)
     items = node.get("input")
     rules = goal.adapter.repair
     if meets and rules is not None and type(items) is list:
@@ -198,13 +200,14 @@ def _is_special(tools: Any) -> bool:
 @cache
 def _passes() -> tuple[Callable[..., Any], ...]:
     """What a request is made to fit with, imported with the first one."""
+    from .pieces import join_pieces
     from .repair import repair
     from .summaries import send_summaries
     from .tool_schemas import fit
     from .tools.restrictions import keep_restrictions
     from .tools.toolset import flatten
 
-    return flatten, send_summaries, keep_restrictions, repair, fit
+    return flatten, send_summaries, keep_restrictions, join_pieces, repair, fit
 
 
 def _plainly(items: list[Any], reader: Reader | None, writer: Writer) -> Outline | None:

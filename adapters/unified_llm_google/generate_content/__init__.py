@@ -98,6 +98,8 @@ adapter = Adapter(
     operation="generate_content",
     carries=frozenset(("reasoning", "compaction", "function_call", "custom_tool_call", "output_text")),
     chosen=frozenset(("function", "custom")),
+    # `Chat.send_message_stream` of google-genai keeps each chunk of an answer as a content of its own.
+    pieces=True,
     # https://ai.google.dev/gemini-api/docs/function-calling https://ai.google.dev/api/caching#Content
     repair=Rules(
         paired=True,
