@@ -8,6 +8,7 @@ import pytest
 
 import unified_llm as ul
 from counting import lines
+from unified_llm import suite
 
 GC = "google-generate-content"
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
@@ -148,6 +149,33 @@ def test_without_repair_the_pieces_stay() -> None:
 def test_a_content_that_cannot_be_read_parts_two_turns() -> None:
     done = converted(CHAT, model(text("a")), {"role": "user", "parts": 5}, model(text("b")))
     assert [message["content"] for message in between(done)] == ["a", "b"]
+
+
+PICTURE = {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}
+TURNS: dict[str, list[Node]] = {
+    "a loop": [
+        *(model(text(word)) for word in WORDS),
+        model(call("Oslo")),
+        model(text("")),
+        answered("Oslo"),
+        *(model(text(word, thought=True)) for word in ("Rea", "son")),
+        *(model(text("x")), model(text("y"), text("z")), model(text("w", thoughtSignature="U0lH")), model(text("v"))),
+    ],
+    "odd pieces": [
+        *(model(text("a")), model(text("b"), odd=1), model(text("c", odd=1)), model(text("d"))),
+        *({"role": "model"}, model(PICTURE), model(text("x")), model(), model(text("y"))),
+    ],
+}
+
+
+@pytest.mark.parametrize("target", OTHERS)
+@pytest.mark.parametrize("turn", TURNS)
+def test_the_laws_hold_of_pieces(turn: str, target: str) -> None:
+    record = {"id": turn, "protocol": GC, "kind": "request", "vendor": "fixture", "body": history(*TURNS[turn])}
+    record |= {"status": None, "path": None, "pair": None}
+    assert not [*suite.certified([record], target)]
+    assert not suite.injection([record], target, set())
+    assert not suite.sensitivity([record], target, set())
 
 
 @pytest.mark.parametrize("target", OTHERS)

@@ -109,8 +109,8 @@ def _joining(writer: Writer) -> Callable[[Node, Keys], list[Node]] | None:
     given = {id(new): old for new, old in writer.context.get("replaced", ())}
 
     def joined(node: Node, keys: Keys) -> list[Node]:
-        others = pieces.get(id(node)) or pieces.get(id(given.get(id(node)))) or ()
-        return [node, *others] if len(keys) < 2 else [node]
+        found = pieces.get(id(node)) or pieces.get(id(given.get(id(node)))) if len(keys) < 2 else None
+        return found or [node]
 
     return joined
 

@@ -121,23 +121,26 @@ def _whole(alike: list[Node], turn: int, made: list[tuple[Node, Node]], w: Write
     key, kind = _KINDS[whole["type"]]
     parts: list[Node] = []
     runs: list[list[Node]] = []  # the texts that each part is made of, none where there is more to it
+    origins: dict[int, Node] = {}  # of the parts that stand for the text of a message
     for item in alike:
         for index, part in enumerate(_parts(item)):
             if type(item.get(key)) is str:
                 made.append((part, item))
+                origins[id(part)] = item
             plain = _is_plain(part, kind, w)
             if plain and index == 0 and runs and runs[-1]:
                 runs[-1].append(part)
             else:
                 runs.append([part] if plain else [])
                 parts.append(part)
+    # By its identity: what was put together, in place of the first piece, and the other pieces.
     joined = w.context.setdefault("joined", {})
-    joined[id(whole)] = alike[1:]
+    joined[id(whole)] = [whole, *alike[1:]]
     for place, run in enumerate(runs):
         if len(run) > 1:
             parts[place] = {"type": kind, "text": "".join([part["text"] for part in run])}
-            made.append((parts[place], run[0]))
-            joined[id(parts[place])] = run[1:]
+            made.append((parts[place], origins.get(id(run[0]), run[0])))
+            joined[id(parts[place])] = [parts[place], *run[1:]]
     # One text alone is a string, as messages have it.
     whole[key] = parts[0]["text"] if key == "content" and len(parts) == 1 and runs[0] else parts
     whole.pop("extra", None)

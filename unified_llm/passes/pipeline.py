@@ -236,25 +236,26 @@ def _replace(replaced: list[tuple[Any, Any]], reader: Reader | None, writer: Wri
 
 def _follow(replaced: Iterable[tuple[Any, Any]], reader: Reader | None) -> None:
     """Nodes that were made came from where those came from that they stand for."""
-    made = {id(old): new for new, old in replaced}
+    made: dict[int, list[Any]] = {}
+    for new, old in replaced:
+        made.setdefault(id(old), []).append(new)
     if reader is None or not made:
         return
-    followed: dict[int, tuple[Any, Any]] = {}
+    followed: dict[int, list[tuple[Any, Any]]] = {}
     for node, wire in reader.latest():
-        if id(node) in made:
-            followed.setdefault(id(node), (made[id(node)], wire))
+        if id(node) in made and id(node) not in followed:
+            followed[id(node)] = [(new, wire) for new in made[id(node)]]
             if len(followed) == len(made):
                 break
-    reader.trace += reversed(followed.values())
-    reader.turns += [(made[id(node)], wire) for node, wire in reader.turns if id(node) in made]
+    reader.trace += [pair for pairs in reversed(followed.values()) for pair in pairs]
+    reader.turns += [(new, wire) for node, wire in reader.turns for new in made.get(id(node), ())]
     for key, place in list(reader.places.items()):
-        if key[0] in made:
-            reader.places[id(made[key[0]]), *key[1:]] = place
+        for new in made.get(key[0], ()):
+            reader.places[id(new), *key[1:]] = place
     for key_of in made.keys() & reader.stands.keys():
-        reader.stands[id(made[key_of])] = reader.stands[key_of]
+        reader.stands.update({id(new): reader.stands[key_of] for new in made[key_of]})
     for key_of, below in list(reader.below.items()):
-        if key_of in made:
-            reader.below[id(made[key_of])] = below
+        reader.below.update({id(new): below for new in made.get(key_of, ())})
 
 
 def recording(source: str, target: str, node: Any, value: Any, writer: Writer) -> Callable[[], Exchange]:

@@ -266,9 +266,24 @@ class Matching:
         there = self._read_back(route, writer)
         if there is None:
             return
+        self._match_pieces(writer, here)
         leaves, _ = aligned(here, there)
         for mine, theirs in leaves:
             self._join(here.wire[mine], there.wire[theirs])
+
+    def _match_pieces(self, writer: Writer, here: Places) -> None:
+        """Texts that were put together (`pieces.py`) went where the whole is."""
+        wholes = [found for found in writer.context.get("joined", {}).values() if "text" in found[0]]
+        texts: dict[str, list[Keys]] = defaultdict(list)
+        for path, text in reversed([*scalars(self.value)] if wholes else []):
+            if type(text) is str:
+                texts[text].append(path)
+        for pieces in wholes:
+            if texts[pieces[0]["text"]]:
+                place = texts[pieces[0]["text"]].pop()
+                for piece in pieces:
+                    for path in here.texts_of(piece):
+                        self._claim(path, place)
 
     def _join(self, mine: tuple[Keys, ...], theirs: tuple[Keys, ...]) -> None:
         """Leaves that make up one canonical value, on both sides: each went where its own value is."""

@@ -128,6 +128,13 @@ class Places:
             parts = parts_of(value, parts)
         return tuple(place + below for below, _ in parts)
 
+    def texts_of(self, node: Any) -> list[Keys]:
+        """The paths of the text of a node on the wire, or of the one text of the message it was read from."""
+        place = self._finder.source_of(node, ("text",))
+        if not place:
+            return []
+        return [place + below for below, text in scalars(at(self.document, place)) if below[-1:] in ((), ("text",))]
+
     def _path_of(self, node: Any) -> Keys:
         """The path of the wire node that a canonical node was read from."""
         wire = self._finder.wires.get(id(node))
