@@ -6,6 +6,7 @@ item was not streamed is written when it is done.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..engine.shared.answer_ends import failure_in
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from ..engine.pairs.mapping import WritePair
     from ..engine.pairs.writing import Writer
 
-__all__ = ["THOUGHTS", "UNHEARD", "BlockWriter", "LateCitations"]
+__all__ = ["THOUGHTS", "TOO_LATE", "UNHEARD", "BlockWriter", "LateCitations"]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
@@ -24,6 +25,8 @@ THOUGHTS = frozenset(
     ("response.reasoning_text.delta", "response.reasoning_summary_text.delta", "response.reasoning.delta")
 )
 """The events with more of a reasoning text."""
+TOO_LATE = "it came after its text was complete"
+"""Why a citation has no place any more."""
 UNHEARD = frozenset(
     ("response.output_audio.delta", "response.output_audio_transcript.delta", "response.output_image.delta")
 )
@@ -153,12 +156,25 @@ class LateCitations:
         """Count the citations of an item that is done, which are sent by now."""
         self.counts[at] = [len(_citations(part)) for part in _parts(item)]
 
+    def beyond(self, output: Any) -> Iterator[tuple[Any, Node, int, list[Any]]]:
+        """Those that the output has beside them: the place of an item, the item, the number of a part, its citations."""
+        items = output if type(output) is list else []
+        # The places of items are names, and the output has the items in their order.
+        places = sorted(self.counts, key=_order) if len(items) == len(self.counts) else range(len(items))
+        for at, item in zip(places, items):
+            for number, (part, count) in enumerate(zip(_parts(item), self.counts.get(at, ()))):
+                if len(_citations(part)) > count:
+                    yield at, item, number, _citations(part)[count:]
+
     def report(self, response: Node, w: Writer) -> None:
         """Report those that the response has beside them."""
-        for at, item in enumerate(response.get("output") or ()):
-            for part, count in zip(_parts(item), self.counts.get(at, ())):
-                for annotation in _citations(part)[count:]:
-                    w.report(annotation, (), "lost", "it came after its text was complete")
+        for *_, found in self.beyond(response.get("output")):
+            for annotation in found:
+                w.report(annotation, (), "lost", TOO_LATE)
+
+
+def _order(place: Any) -> int:
+    return place if type(place) is int else 0
 
 
 def _parts(item: Node) -> list[Node]:

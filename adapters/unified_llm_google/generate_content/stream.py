@@ -18,6 +18,7 @@ from unified_llm.streams.event_fast_path import ReadMore
 from .errors import read_error_node
 from .response import read_answer, read_time
 from .stream_candidate import JOINED, Candidate
+from .stream_late import cite, noted
 from .stream_plain import reader_of_more
 from .tables import PROTOCOL
 from .usage import read_usage
@@ -280,6 +281,7 @@ class GenerateContentReader:
         final = dict(self.head)
         if states:
             final["candidates"] = [state.final for state in states]
+        told = [noted(state) for state in states]
         rest = final.copy()
         doc, self.r.doc = self.r.doc, final
         node = read_answer(rest, self.r, [state.nodes for state in states])
@@ -289,17 +291,19 @@ class GenerateContentReader:
         if self.r.number is not None:
             self._gather(final, states)
         homes = [node, *node.get("choices", ())]
-        for state, home, tail in zip(states, homes, tails):
+        for state, home, tail, before in zip(states, homes, tails, told):
+            beside = home.pop("output")
             mark = len(out)
-            for index, note in enumerate(_notes(state.item) if state.kind == "message" else ()):
-                at = {"output_index": state.index, **state.at, **note, "annotation_index": index}
-                out.append({"type": "response.output_text.annotation.added", **at})
+            late = cite(state, before, out)
             out += tail
             state.close(out)
-            for item in home.pop("output"):
+            for item in beside:
                 state.whole(item, out)
+            if late:
+                home["output"] = list(state.items)
             self._place(state, out[mark:])
-        node.pop("output", None)
+        if not states:
+            node.pop("output", None)
         out.append({"type": _terminal(node), "response": node})
         self._keep_last(frame)
 
@@ -370,14 +374,6 @@ class GenerateContentReader:
             final, rest = self.candidates[candidate["index"]].final, candidate["rest"]
             candidate["said"] = [key for key in rest if key != "content" and key in final and rest[key] == final[key]]
             candidate["rest"] = {key: value for key, value in rest.items() if key not in candidate["said"]}
-
-
-def _notes(item: Node) -> list[Event]:
-    return [
-        {"content_index": index, "annotation": note}
-        for index, part in enumerate(item["content"])
-        for note in part.get("annotations") or ()
-    ]
 
 
 def _terminal(node: Node) -> str:

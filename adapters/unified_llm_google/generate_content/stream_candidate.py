@@ -48,6 +48,7 @@ class Candidate:
         "grown",
         "index",
         "item",
+        "items",
         "joined",
         "kind",
         "last",
@@ -68,6 +69,8 @@ class Candidate:
         self.made = 0
         self.apart = False
         self.item: Node = {}
+        # Those that are done.
+        self.items: list[Node] = []
         self.text: list[str] = []
         self.part = False
         self.nodes: list[Node] = []
@@ -263,6 +266,7 @@ class Candidate:
             )
         out.append({"type": "response.output_item.done", **at, "item": item})
         self.nodes.append(item)
+        self.items.append(item)
         self.index += 1
 
     def close(self, out: list[Event]) -> None:
@@ -270,6 +274,7 @@ class Candidate:
         self.end_text(out)
         if self.kind:
             out.append({"type": "response.output_item.done", "output_index": self.index, "item": self.item, **self.at})
+            self.items.append(self.item)
             self.kind = ""
             self.index += 1
 
@@ -314,6 +319,7 @@ class Candidate:
         out.append({"type": "response.function_call_arguments.done", **at, "arguments": item["arguments"]})
         out.append({"type": "response.output_item.done", **at, "item": item})
         self.nodes.append(item)
+        self.items.append(item)
         self.index += 1
 
 

@@ -16,6 +16,7 @@ from ..logprobs import trimmed
 from .answer import answer_items, complete_audio, is_answered, message_fields, write_answered_call
 from .messages import AUDIO_KEYS, write_call, write_legacy_call
 from .reasoning import numbered_behind, seal_message, write_reasoning
+from .stream_late import Annotations
 from .tables import REASONING_FIELDS
 from .tags import TAGS
 
@@ -80,7 +81,7 @@ class ChoiceWriter:
         self.reasoned_places: set[int] = set()
         # Whether a tag that opens reasoning waits for the one that closes it.
         self.tagged = False
-        self.annotations: list[Node] = []
+        self.annotations = Annotations()
         self.tail: Node = {}
         self.texted: set[int] = set()
         self.audio: Node = {}
@@ -265,6 +266,7 @@ class ChoiceWriter:
             # Of another protocol, or built by hand, as for an answer in one piece.
             self.w.source = ""
         self.items.append(item)
+        self.annotations.done(place, item)
         kind, w = item.get("type"), self.w
         self.messages_done += kind == "message"
         if kind == "message" and item.get("role") in ("assistant", None):
@@ -319,7 +321,7 @@ class ChoiceWriter:
         for key in ("content", "refusal"):
             if fields.get(f"{key} logprobs") and place not in self.weighed:
                 out += self._first({key: ""}, {"content": None, "refusal": None, key: fields[f"{key} logprobs"]})
-        self.annotations += fields.get("annotations") or ()
+        self.annotations.add(place, fields.get("annotations"), self.length)
         self.length += len(fields.get("text") or "")
         if "parts" in fields:
             for part in item.get("content") or ():
@@ -378,8 +380,9 @@ class ChoiceWriter:
         for call in self.calls.values():
             if not call.closed:
                 out += self._close_call(call)
-        if self.annotations:
-            out += self._first({"annotations": self.annotations})
+        annotations = self.annotations.all(output, self.w)
+        if annotations:
+            out += self._first({"annotations": annotations})
         if self.tail:
             if "reasoning_details" in self.tail:
                 # Numbered when they go: an accumulator requires them in order.

@@ -27,6 +27,7 @@ from .errors import response_error, whole, write_error_node
 from .events import EVENTS, FAMILY, HOT, LIFECYCLE, SIMPLE, STRICT_NAMES, TERMINAL
 from .folded import fold_result, is_open, key_of
 from .history import has_foreign, write_item
+from .late import add_late
 from .response import give_error, pop_implied, resource, status_of
 from .stream_state import Place, late_text
 from .summaries import EVENTS_SUMMARIZED, summarized, wants_summary
@@ -219,7 +220,6 @@ class ForeignWriter:
         response = event["response"]
         implied = status_of(response)
         wire = whole(pair, response, self.w)
-        self.late.report(response, self.w)
         for key, value in self.head.items():
             if wire.get(key) is None and key not in ("status", "usage"):
                 wire[key] = value
@@ -237,6 +237,7 @@ class ForeignWriter:
             if index not in self.places:
                 out += self._added({"output_index": index, "item": item})
                 out += self._done({"output_index": index, "item": item}, self.places.get(index))
+        add_late(self.done, self.places, self.late, given, w)
         return [self.done[index] for index in sorted(self.done)]
 
     def _error(self, event: Event) -> list[Event]:
