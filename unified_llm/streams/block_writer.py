@@ -7,7 +7,7 @@ item was not streamed is written when it is done.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..engine.shared.answer_ends import failure_in
 from .folds import FRAME, TERMINAL
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..engine.pairs.mapping import WritePair
     from ..engine.pairs.writing import Writer
 
-__all__ = ["THOUGHTS", "TOO_LATE", "UNHEARD", "BlockWriter", "LateCitations"]
+__all__ = ["THOUGHTS", "TOO_LATE", "UNHEARD", "BlockWriter", "Late", "LateCitations", "citations_of", "report_late"]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
@@ -147,30 +147,61 @@ class BlockWriter:
 
 
 class LateCitations:
-    """What each text cited when its item was done, and was ended on the wire: a reader adds to it what comes later."""
+    """What each text cited when its item was done, and was ended on the wire: a reader adds to it what comes later.
+
+    So it is with log probabilities.
+    """
 
     def __init__(self) -> None:
-        self.counts: dict[Any, list[int]] = {}
+        # By item, of each part: how many citations it has, and whether it has log probabilities.
+        self.counts: dict[Any, list[tuple[int, bool]]] = {}
 
     def done(self, at: Any, item: Node) -> None:
         """Count the citations of an item that is done, which are sent by now."""
-        self.counts[at] = [len(_citations(part)) for part in _parts(item)]
+        self.counts[at] = [(len(citations_of(part)), bool(part.get("logprobs"))) for part in _parts(item)]
 
-    def beyond(self, output: Any) -> Iterator[tuple[Any, Node, int, list[Any]]]:
-        """Those that the output has beside them: the place of an item, the item, the number of a part, its citations."""
+    def beyond(self, output: Any) -> Iterator[Late]:
+        """The parts of the output that have more."""
         items = output if type(output) is list else []
         # The places of items are names, and the output has the items in their order.
         places = sorted(self.counts, key=_order) if len(items) == len(self.counts) else range(len(items))
         for at, item in zip(places, items):
-            for number, (part, count) in enumerate(zip(_parts(item), self.counts.get(at, ()))):
-                if len(_citations(part)) > count:
-                    yield at, item, number, _citations(part)[count:]
+            for number, (part, (count, weighed)) in enumerate(zip(_parts(item), self.counts.get(at, ()))):
+                found, weighs = citations_of(part)[count:], bool(part.get("logprobs")) and not weighed
+                if found or weighs:
+                    yield Late(at, item, number, part, found, weighs)
 
     def report(self, response: Node, w: Writer) -> None:
         """Report those that the response has beside them."""
-        for *_, found in self.beyond(response.get("output")):
-            for annotation in found:
-                w.report(annotation, (), "lost", TOO_LATE)
+        for late in self.beyond(response.get("output")):
+            late.report(w)
+
+
+class Late(NamedTuple):
+    """A part with more than it had when it was done: its citations from there on, and whether it has probabilities."""
+
+    at: Any
+    item: Node
+    number: int
+    part: Node
+    citations: list[Any]
+    logprobs: bool
+
+    def report(self, w: Writer) -> None:
+        """Report all of it."""
+        report_late(self.citations, w)
+        self.report_logprobs(w)
+
+    def report_logprobs(self, w: Writer) -> None:
+        """Report the log probabilities."""
+        if self.logprobs:
+            w.report(self.part, ("logprobs",), "lost", TOO_LATE)
+
+
+def report_late(found: list[Any], w: Writer) -> None:
+    """Report citations that came when their text was over."""
+    for annotation in found:
+        w.report(annotation, (), "lost", TOO_LATE)
 
 
 def _order(place: Any) -> int:
@@ -182,6 +213,7 @@ def _parts(item: Node) -> list[Node]:
     return [part for part in content if type(part) is dict] if type(content) is list else []
 
 
-def _citations(part: Node) -> list[Any]:
+def citations_of(part: Node) -> list[Any]:
+    """The citations of a part."""
     found = part.get("annotations")
     return found if type(found) is list else []

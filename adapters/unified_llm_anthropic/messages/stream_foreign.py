@@ -16,7 +16,7 @@ from unified_llm.engine.pairs.mapping import Fated
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import is_run_by_provider
 from unified_llm.provenance.opaque import is_sealed
-from unified_llm.streams.block_writer import THOUGHTS, UNHEARD
+from unified_llm.streams.block_writer import THOUGHTS, UNHEARD, citations_of, report_late
 
 from .blocks import blocks
 from .carriers import carrier_of
@@ -55,6 +55,9 @@ class ForeignWriter(FrameWriter):
         # The last frame if it was a plain delta (`write_more`).
         self.last: Node | None = None
         self.inner = False
+        # Of the parts of the open item: how many citations each was sent with, and those whose block has ended.
+        self.cited: dict[Any, int] = {}
+        self.over: set[Any] = set()
         self.tier: Any = None
 
     @property
@@ -88,6 +91,7 @@ class ForeignWriter(FrameWriter):
         if kind == "response.output_item.added":
             self.at = at
             self.item, self.sent, self.inner = event["item"], "", False
+            self.cited, self.over = {}, set()
             return self._open_item(event["item"], at)
         if kind == "response.output_item.done":
             out = self._close_item(event["item"], at)
@@ -106,13 +110,7 @@ class ForeignWriter(FrameWriter):
         if kind in THOUGHTS and item.get("type") == "reasoning":
             return self._think(event, at)
         if kind == "response.output_text.annotation.added":
-            self.w.context["text length"] = len(self.sent)
-            citation = self.w.node(citations, event["annotation"])
-            if citation is None:
-                return []
-            place = (at, event.get("content_index", 0))
-            opened = [] if place in self.places else [self._open_text(place)]
-            return [*opened, self._delta(place, {"type": "citations_delta", "citation": citation})]
+            return self._cite([event["annotation"]], (at, event.get("content_index", 0)))
         if kind == "response.content_part.done":
             return self._part_done(event, at)
         if kind in UNHEARD:
@@ -146,6 +144,19 @@ class ForeignWriter(FrameWriter):
         self.pieces.append(text)
         return [*out, self._delta(place, {"type": "text_delta", "text": text})]
 
+    def _cite(self, found: list[Any], place: Any) -> list[Event]:
+        """Citations of a text whose block is open."""
+        self.cited[place] = self.cited.get(place, 0) + len(found)
+        if place in self.over:
+            report_late(found, self.w)
+            return []
+        self.w.context["text length"] = len(self.sent)
+        out: list[Event] = []
+        for citation in self.w.nodes(citations, found):
+            out += [] if place in self.places else [self._open_text(place)]
+            out.append(self._delta(place, {"type": "citations_delta", "citation": citation}))
+        return out
+
     def _think(self, event: Event, at: int) -> list[Event]:
         text = event["delta"]
         if not text:
@@ -169,6 +180,9 @@ class ForeignWriter(FrameWriter):
         text = part.get("text", part.get("refusal"))
         if type(text) is str and text.startswith(self.sent) and len(text) > len(self.sent):
             out = self._text(text[len(self.sent) :], place)
+        if place in self.places:
+            out += self._cite(citations_of(part)[self.cited.get(place, 0) :], place)
+            self.over.add(place)
         self.sent = ""
         if place in self.places:
             out.append(self._stop_block(place))
@@ -184,6 +198,7 @@ class ForeignWriter(FrameWriter):
             place = (at, number)
             if place in self.places:
                 self._report_rest(answer_parts, part)
+                report_late(citations_of(part)[self.cited.get(place, 0) :], self.w)
                 self.w.too_late(part, "its block had begun")
                 continue
             block = self.w.node(answer_parts, part)

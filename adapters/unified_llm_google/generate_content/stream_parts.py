@@ -6,8 +6,10 @@ from typing import Any
 
 from unified_llm.engine.pairs.mapping import fill
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.streams.block_writer import LateCitations
 
 from .content import joined
+from .logprobs import are_tokens, write_logprobs
 from .stream_candidate import JOINED
 
 __all__ = ["Choice", "apart", "fill_candidate", "is_ours", "own_signature", "spot_of", "spots_of"]
@@ -19,16 +21,40 @@ Node = dict[str, Any]
 class Choice:
     """One choice while it goes out: its items so far, and per open item how many of its parts went out."""
 
-    __slots__ = ("items", "mute", "parts", "sent", "signed", "text", "texts")
+    __slots__ = ("homes", "items", "late", "mute", "parts", "sent", "signed", "text", "texts")
 
     def __init__(self) -> None:
         self.items: list[Node] = []
         self.texts: list[tuple[int, Node]] = []
+        # Which of them is that of an item and a part; and what each had when its item was done.
+        self.homes: dict[tuple[int, int], int] = {}
+        self.late = LateCitations()
         self.sent: dict[int, set[tuple[str, int]]] = {}
         self.signed: set[tuple[int, int]] = set()
         self.parts = 0
         self.text: tuple[Any, ...] | None = None
         self.mute: set[int] = set()
+
+    def whole(self, output: Any, w: Writer) -> None:
+        """Take from the whole output what the texts had not when their items were done: the last frame has it."""
+        for late in self.late.beyond(output):
+            home = self.homes.get((late.at, late.number))
+            if home is None:
+                late.report(w)
+                continue
+            self.texts[home] = (self.texts[home][0], late.part)
+            if late.logprobs and are_tokens(late.part["logprobs"]) and "logprobs" not in w.context:
+                w.piece(_weigh, late.part)
+            else:
+                late.report_logprobs(w)
+
+
+def _weigh(c: Node, w: Writer) -> Node:
+    """The log probabilities of a part, and nothing else of it."""
+    for key in c.keys() - {"logprobs"}:
+        del c[key]
+    w.context["logprobs"] = write_logprobs(c)
+    return {}
 
 
 def fill_candidate(frame: Node, parts: list[Any], end: Node) -> Node:

@@ -249,6 +249,7 @@ class GenerateContentWriter:
         choice = self._choice(place)
         choice.items.append(item)
         index = event.get("output_index", 0)
+        choice.late.done(index, item)
         sent = choice.sent.pop(index, set())
         if is_search(item, self.w):
             return []
@@ -257,9 +258,10 @@ class GenerateContentWriter:
         written = write_item(item, self.w)
         del self.w.context["citations"]
         if written and item.get("type") == "message" and type(item.get("content")) is list:
-            choice.texts += [
-                (choice.parts + i, part) for i, part in enumerate(item["content"]) if part.get("type") == "output_text"
-            ]
+            for i, part in enumerate(item["content"]):
+                if part.get("type") == "output_text":
+                    choice.homes[index, i] = len(choice.texts)
+                    choice.texts.append((choice.parts + i, part))
         choice.parts += len(written)
         if not sent:
             return apart(written, index, choice)
@@ -347,12 +349,13 @@ class GenerateContentWriter:
 
     def _write_answer(self, c: Node, w: Writer) -> Node:
         wire: Node = {}
-        c.pop("output", None)
+        output = c.pop("output", None)
         choices = c.pop("choices", None) or []
         blocked = w.form(c, "blocked")
         if blocked and type(c.get("finish")) is dict and not self.choices:
             wire["promptFeedback"] = write_block(c)
         else:
+            self._choice(0).whole(output, w)
             candidates = [self._write_candidate(c, c, 0, w)]
             for number, choice in enumerate(choices, 1):
                 index = choice.get("index", number)
@@ -363,7 +366,7 @@ class GenerateContentWriter:
 
     def _write_choice(self, c: Node, w: Writer, node: Node, place: int) -> Node:
         c.pop("index", None)
-        c.pop("output", None)
+        self._choice(place).whole(c.pop("output", None), w)
         return self._write_candidate(c, node, place, w)
 
     def _write_candidate(self, c: Node, node: Node, place: int, w: Writer) -> Node:

@@ -10,7 +10,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import fill
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.json_codec import dump_text
-from unified_llm.streams.block_writer import LateCitations
+from unified_llm.streams.block_writer import LateCitations, citations_of, report_late
 
 from ..span import Span
 from .content import citations, model_parts
@@ -130,8 +130,11 @@ class Ends:
                         out += self._again(step)
                     step.open = index
                     out.append(wire_delta(step.index, {"text": text[len(sent) :], "type": "text"}))
+                if step.open != index:
+                    report_late(citations_of(part)[step.cited.get(index, 0) :], self.w)
+                else:
                     self.w.context["span"] = Span(text)
-                    missing = part.get("annotations") if not sent else None
+                    missing = citations_of(part)[step.cited.get(index, 0) :]
                     if missing:
                         delta = {"type": "text_annotation_delta", "annotations": self.w.nodes(citations, missing)}
                         out.append(wire_delta(step.index, delta))

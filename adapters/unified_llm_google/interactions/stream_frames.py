@@ -37,7 +37,7 @@ _OLD = {new: old for old, new in LEGACY.items()}
 class Sent:
     """One item being written: its place on the wire, and what of it was sent."""
 
-    __slots__ = ("args", "index", "item", "media", "open", "spans", "started", "texts", "thoughts")
+    __slots__ = ("args", "cited", "index", "item", "media", "open", "spans", "started", "texts", "thoughts")
 
     def __init__(self, item: Node) -> None:
         self.item = item
@@ -45,6 +45,7 @@ class Sent:
         self.started = False
         self.texts: dict[int, list[str]] = {}
         self.spans: dict[int, Span] = {}
+        self.cited: dict[int, int] = {}  # how many citations of a text part were sent
         self.media: set[int] = set()
         self.open: int | None = None  # the text part that the next text would go on
         self.thoughts = False

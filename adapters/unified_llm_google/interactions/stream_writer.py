@@ -15,6 +15,7 @@ from typing import Any
 
 from unified_llm.engine.pairs.mapping import fill
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.streams.block_writer import report_late
 from unified_llm.streams.event_fast_path import WriteMore
 from unified_llm.streams.folds import FRAME, TERMINAL
 from unified_llm.types._tables import EVENT_TYPES
@@ -326,6 +327,11 @@ class StreamWriter(Ends):
         if kind in _ARGUMENTS and (event.get("delta") or self.own) and step.item.get("type") != "custom_tool_call":
             return [wire_delta(index, {"arguments": event["delta"], "type": "arguments_delta"})]
         if kind == "response.output_text.annotation.added" and type(event.get("annotation")) is dict:
+            part = event.get("content_index", 0)
+            step.cited[part] = step.cited.get(part, 0) + 1
+            if not self.own and part in step.texts and part != step.open:
+                report_late([event["annotation"]], self.w)
+                return []
             return [wire_delta(index, self._annotations(event["output_index"], [event["annotation"]], frame, event))]
         if kind == "response.content_part.added":
             return self._media(event.get("part") or {}, index)

@@ -33,11 +33,13 @@ class Annotations:
 
     def all(self, output: list[Node], w: Writer) -> list[Any]:
         """They, and those that only the whole output has."""
-        for at, item, number, found in self.late.beyond(output):
-            if at in self.offsets:
-                *before, part = item["content"][: number + 1]
+        for late in self.late.beyond(output):
+            if late.at in self.offsets:
+                late.report_logprobs(w)
+                before = late.item["content"][: late.number]
                 said = sum(len(each.get("text") or "") for each in before if each.get("type") == "output_text")
-                w.context.update({"offset": self.offsets[at] + said, "text length": len(part.get("text") or "")})
-                self.found += w.nodes(citations, found)
+                length = len(late.part.get("text") or "")
+                w.context.update({"offset": self.offsets[late.at] + said, "text length": length})
+                self.found += w.nodes(citations, late.citations)
                 del w.context["offset"]
         return self.found

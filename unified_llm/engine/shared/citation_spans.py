@@ -120,8 +120,7 @@ class CitingWriter:
             return []
         if self.held and (kind == _DONE or kind in _ENDS):
             out: list[Event] = []
-            text = event.get("text") if kind == _DONE else (event.get("part") or {}).get("text")
-            for held, source in self.held.pop(_place(event), ()) if kind != "error" else ():
+            for held, source, text in self._over(event) if kind != "error" else ():
                 if type(text) is str:
                     note = held["annotation"]
                     start, end = (note.get(key) for key in _INDICES)
@@ -136,6 +135,20 @@ class CitingWriter:
                     out += self.writer.feed({**held, "annotation": placed})
             return out + self.writer.feed(event)
         return self.writer.feed(event)
+
+    def _over(self, event: Event) -> list[tuple[Event, Any, Any]]:
+        """The citations that wait for this end, each with its source and its whole text."""
+        kind, place = event["type"], _place(event)
+        if kind != "response.output_item.done":
+            text = event.get("text") if kind == _DONE else (event.get("part") or {}).get("text")
+            return [(*each, text) for each in self.held.pop(place, ())]
+        out: list[tuple[Event, Any, Any]] = []
+        content = event["item"].get("content")
+        for waiting in [each for each in self.held if each[:2] == place[:2]]:
+            parts = content[waiting[2] :] if type(content) is list else []
+            text = parts[0].get("text") if parts and type(parts[0]) is dict else None
+            out += [(*each, text) for each in self.held.pop(waiting)]
+        return out
 
     def _source(self, note: Node) -> Any:
         recent = islice(reversed(self.reader.traced()), _RECENT) if self.reader is not None else ()

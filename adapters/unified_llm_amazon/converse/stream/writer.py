@@ -15,7 +15,7 @@ from unified_llm.engine.pairs.mapping import fill
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import error_in
 from unified_llm.provenance.opaque import is_sealed
-from unified_llm.streams.block_writer import THOUGHTS, UNHEARD, BlockWriter
+from unified_llm.streams.block_writer import THOUGHTS, UNHEARD, BlockWriter, citations_of, report_late
 from unified_llm.streams.folds import FRAME, TERMINAL
 
 from ..calls import blocks, sealed, thoughts
@@ -44,7 +44,7 @@ class ConverseWriter(BlockWriter):
         self.places: dict[Any, int] = {}  # the blocks that are open, by item or by item and part
         self.sent = ""
         self.cited = 0
-        self.ended: set[Any] = set()  # the parts whose block has ended
+        self.ended: dict[Any, int] = {}  # the parts whose block has ended, each with its citations by then
         self.opened: Node = {}
 
     def feed(self, event: Event) -> list[Event]:
@@ -214,6 +214,10 @@ class ConverseWriter(BlockWriter):
         return [self._delta(place, {"text": text})]
 
     def _cite(self, note: Node, place: Any) -> list[Event]:
+        if place in self.ended:
+            self.ended[place] += 1
+            report_late([note], self.w)
+            return []
         mark = len(self.w.raw)  # reported with its text
         wire = self.w.node(citations, note)
         del self.w.raw[mark:]
@@ -263,7 +267,7 @@ class ConverseWriter(BlockWriter):
         del self.w.raw[mark:]
         self.sent, self.cited = "", 0
         if out:
-            self.ended.add(place)
+            self.ended[place] = len(citations_of(part))
         return out
 
     # ---- the end of an item ----------------------------------------------------------------------------------
@@ -277,6 +281,8 @@ class ConverseWriter(BlockWriter):
             place = (at, number)
             if place in self.places or place in self.ended:
                 self.w.nodes(answers, (part,))
+                if place in self.ended:
+                    report_late(citations_of(part)[self.ended[place] :], self.w)
                 self.w.too_late(part, "its block had begun") if part.get("type") in TEXT_PARTS else None
                 out += [self._stop(place)] if place in self.places else []
                 continue
