@@ -1,4 +1,4 @@
-"""Citations of texts that ended before: the events of these are over, and the whole answer in the last event has them."""
+"""Citations of texts that ended before: their own events are over, and the answer in the last event has them."""
 
 from __future__ import annotations
 
