@@ -18,7 +18,7 @@ from unified_llm.streams.event_fast_path import ReadMore
 from .errors import read_error_node
 from .response import read_answer, read_time
 from .stream_candidate import JOINED, Candidate
-from .stream_late import cite, noted
+from .stream_late import Late, noted
 from .stream_plain import reader_of_more
 from .tables import PROTOCOL
 from .usage import read_usage
@@ -291,17 +291,19 @@ class GenerateContentReader:
         if self.r.number is not None:
             self._gather(final, states)
         homes = [node, *node.get("choices", ())]
+        ending = Late(out)
         for state, home, tail, before in zip(states, homes, tails, told):
             beside = home.pop("output")
             mark = len(out)
-            late = cite(state, before, out)
-            out += tail
+            cited, earlier, late = ending.cite(state, before)
+            out += [*cited, *tail]
             state.close(out)
             for item in beside:
                 state.whole(item, out)
             if late:
                 home["output"] = list(state.items)
-            self._place(state, out[mark:])
+            self._place(state, [*earlier, *out[mark:]])
+        ending.place(out)
         if not states:
             node.pop("output", None)
         out.append({"type": _terminal(node), "response": node})

@@ -10,12 +10,13 @@ from typing import Any
 
 from .stream_candidate import Candidate
 
-__all__ = ["cite", "noted"]
+__all__ = ["Late", "noted"]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
 
 _ADDED = "response.output_text.annotation.added"
+_ITEM_DONE = "response.output_item.done"
 _PART_DONE = "response.content_part.done"
 _TEXT_DONE = "response.output_text.done"
 
@@ -29,39 +30,48 @@ def noted(state: Candidate) -> dict[int, tuple[int, bool]]:
     }
 
 
-def cite(state: Candidate, before: dict[int, tuple[int, bool]], out: list[Event]) -> bool:
-    """Put events for new annotations into `out`, the events of the last frame; whether an item that is done has more.
+class Late:
+    """The annotations that the end of a stream adds, and `out`, the events of its last frame so far."""
 
-    The texts of the open item end behind `out`, where its other events are.
-    """
-    late, here = False, {id(event["item"]) for event in out if event["type"] == "response.output_item.done"}
-    news: dict[int, list[Event]] = {}
-    for place, item in enumerate([*state.items, state.item] if state.kind else state.items):
-        for number, part in enumerate(item["content"] if item["type"] == "message" else ()):
-            if part["type"] != "output_text":
-                continue
-            told, weighed = before.get(id(part), (0, False))
-            notes = (part.get("annotations") or ())[told:]
-            if place < len(state.items) and id(item) not in here:
-                late = late or bool(notes) or ("logprobs" in part and not weighed)
-            elif notes:
-                at = {"output_index": place, "content_index": number, **state.at}
-                news[id(part)] = [
-                    {"type": _ADDED, **at, "annotation": note, "annotation_index": index}
-                    for index, note in enumerate(notes, told)
-                ]
-    if news:
-        out[:] = _placed(news, out)
-    return late
+    def __init__(self, out: list[Event]) -> None:
+        self.items = {id(event["item"]) for event in out if event["type"] == _ITEM_DONE}
+        self.parts = {id(event["part"]) for event in out if event["type"] == _PART_DONE}
+        # By the identity of the part, or of the item, before whose end they come.
+        self.news: dict[int, list[Event]] = {}
 
+    def cite(self, state: Candidate, before: dict[int, tuple[int, bool]]) -> tuple[list[Event], list[Event], bool]:
+        """The events for texts of the open item, and for others; and whether an item that is over has more."""
+        late, after, earlier = False, list[Event](), list[Event]()
+        for place, item in enumerate([*state.items, state.item] if state.kind else state.items):
+            for number, part in enumerate(item["content"] if item["type"] == "message" else ()):
+                if part["type"] != "output_text":
+                    continue
+                told, weighed = before.get(id(part), (0, False))
+                notes = (part.get("annotations") or ())[told:]
+                if place < len(state.items) and id(item) not in self.items:
+                    late = late or bool(notes) or ("logprobs" in part and not weighed)
+                elif notes:
+                    at = {"output_index": place, "content_index": number, **state.at}
+                    events = [
+                        {"type": _ADDED, **at, "annotation": note, "annotation_index": index}
+                        for index, note in enumerate(notes, told)
+                    ]
+                    end = part if id(part) in self.parts else item if id(item) in self.items else None
+                    if end is not None:
+                        self.news.setdefault(id(end), []).extend(events)
+                    (after if end is None else earlier).extend(events)
+        return after, earlier, late
 
-def _placed(news: dict[int, list[Event]], events: list[Event]) -> list[Event]:
-    """The events with the new ones of each part before its end."""
-    out: list[Event] = []
-    for event in events:
-        added = news.pop(id(event["part"]), None) if event["type"] == _PART_DONE else None
-        if added:
-            end = [out.pop()] if out and out[-1]["type"] == _TEXT_DONE else []
-            out += [*added, *end]
-        out.append(event)
-    return [*out, *(event for added in news.values() for event in added)]
+    def place(self, out: list[Event]) -> None:
+        """Put them where their texts, or their items, end."""
+        if not self.news:
+            return
+        events, out[:] = list(out), []
+        for event in events:
+            kind = event["type"]
+            end = event["part"] if kind == _PART_DONE else event["item"] if kind == _ITEM_DONE else None
+            added = self.news.pop(id(end), None)
+            if added:
+                closing = [out.pop()] if out and out[-1]["type"] == _TEXT_DONE and kind == _PART_DONE else []
+                out += [*added, *closing]
+            out.append(event)
