@@ -33,11 +33,15 @@ class Annotations:
 
     def all(self, output: list[Node], w: Writer) -> list[Any]:
         """They, and those that only the whole output has."""
+        at, number, said = -1, 0, 0  # how much text of an item stands before a part
         for late in self.late.beyond(output):
             if late.at in self.offsets:
                 late.report_logprobs(w)
-                before = late.item["content"][: late.number]
-                said = sum(len(each.get("text") or "") for each in before if each.get("type") == "output_text")
+                if late.at != at:
+                    at, number, said = late.at, 0, 0
+                between = late.item["content"][number : late.number]
+                said += sum(len(each.get("text") or "") for each in between if each.get("type") == "output_text")
+                number = late.number
                 length = len(late.part.get("text") or "")
                 w.context.update({"offset": self.offsets[late.at] + said, "text length": length})
                 self.found += w.nodes(citations, late.citations)

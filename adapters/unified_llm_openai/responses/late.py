@@ -20,6 +20,7 @@ def add_late(
     done: dict[int, Node], places: dict[Any, Place | None], late: LateCitations, output: Any, w: Writer
 ) -> None:
     """Give the written items that are done what the whole output has beside them."""
+    anew: set[int] = set()
     for more in late.beyond(output):
         place = places.get(more.at)
         if place is None:
@@ -39,4 +40,8 @@ def add_late(
         if more.logprobs:
             part["logprobs"] = more.part["logprobs"]
         complete_text(part, w)
-        done[place.index] = {**wire, "content": [*content[:index], part, *content[index + 1 :]]}
+        if place.index not in anew:
+            anew.add(place.index)
+            content = [*content]
+            done[place.index] = {**wire, "content": content}
+        content[index] = part
