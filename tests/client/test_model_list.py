@@ -15,7 +15,8 @@ import pytest
 from google import genai
 
 import unified_llm as ul
-from unified_llm.engine.adapter import Adapter, Streams
+from unified_llm.engine.adapter import Adapter
+from unified_llm.engine.registry import adapter
 from upstreams import Canned
 
 IDS = [f"m-{n}" for n in range(7)]
@@ -105,7 +106,8 @@ def test_another_protocol_of_the_place_may_have_the_list() -> None:
 
 
 def test_a_protocol_without_a_list_says_so() -> None:
-    mute = Adapter(protocol="mute", title="Mute", url="", kinds={}, streams=Streams(None, None), family="mute")  # type: ignore[arg-type]
+    streams = adapter("openai-chat").streams
+    mute = Adapter(protocol="mute", title="Mute", url="", kinds={}, streams=streams, family="mute")
     ul.register(mute)
     try:
         with pytest.raises(ul.CapabilityRefused, match="Mute has no model-list route"):

@@ -91,7 +91,12 @@ def test_an_error_is_its_own_identity_and_keeps_its_class(protocol: str, status:
 def test_a_stream_amounts_to_the_answer_in_one_piece(protocol: str, text: str) -> None:
     whole = answer(protocol, terms(protocol, text))
     counted = {"stream_options": {"include_usage": True}} if protocol == CHAT else {}
-    record = {"id": text, "protocol": protocol, "events": stream(protocol, {**terms(protocol, text), **counted})}
+    record = {
+        "id": text,
+        "protocol": protocol,
+        "kind": "stream",
+        "events": stream(protocol, {**terms(protocol, text), **counted}),
+    }
     apart = ("/output/0/content",) if protocol == CONTENT and text in APART else ()
     assert not suite.collecting(protocol, [record], lambda _: whole, apart)
 

@@ -225,20 +225,23 @@ def prompt_for(node: Any, kind: Kind, goal: Adapter, writer: Writer, reader: Rea
     return [] if reader is not None and reader.plain else prompt_of(node.get("input"))
 
 
-def _replace(replaced: list[tuple[Any, Any]], reader: Reader | None, writer: Writer) -> None:
-    """Nodes that were made stand, in the report, where those stood that they are made of."""
+def _replace(replaced: list[tuple[Any, Any]], reader: Reader | None, writer: Writer, *, several: bool = False) -> None:
+    """Nodes that were made stand, in the report, where those stood that they are made of.
+
+    Of one node the last made stands for it; with `several`, all of them.
+    """
     if replaced:
-        _follow(replaced, reader)
+        _follow(replaced, reader, several=several)
         before = {id(new): old for new, old in writer.context.get("replaced", ())}
         pairs = [(new, before.get(id(old), old)) for new, old in replaced]
         writer.context.setdefault("replaced", []).extend(pairs)
 
 
-def _follow(replaced: Iterable[tuple[Any, Any]], reader: Reader | None) -> None:
+def _follow(replaced: Iterable[tuple[Any, Any]], reader: Reader | None, *, several: bool = False) -> None:
     """Nodes that were made came from where those came from that they stand for."""
     made: dict[int, list[Any]] = {}
     for new, old in replaced:
-        made.setdefault(id(old), []).append(new)
+        made[id(old)] = [*made.get(id(old), ()), new] if several else [new]
     if reader is None or not made:
         return
     followed: dict[int, list[tuple[Any, Any]]] = {}
