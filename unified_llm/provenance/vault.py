@@ -152,14 +152,20 @@ class OfRequest:
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
-        self.put = vault.put
-        self.get = vault.get
         self._thread: str | Callable[[], str] = ""
 
     @property
     def empty(self) -> bool:
         """Whether the vault is known to hold nothing at all."""
         return bool(getattr(self._vault, "empty", False))
+
+    def put(self, key: str, items: list[Node]) -> None:
+        """Store items under a key."""
+        self._vault.put(key, items)
+
+    def get(self, key: str) -> list[Node] | None:
+        """The items under a key; None where there are none."""
+        return self._vault.get(key)
 
     def wait(self, node: Node) -> None:
         """Hold the conversation of a request."""
