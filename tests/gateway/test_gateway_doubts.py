@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from unified_llm.gateway.command import gateway
 from unified_llm.gateway.configuration.config import load
 from unified_llm.gateway.doubts import doubts
+from unified_llm.gateway.server import Server
 from unified_llm.gateway.upstreams.routing import Router
 
 SHA = "0" * 64
@@ -84,3 +85,13 @@ def test_check_prints_doubts_and_succeeds(tmp_path: Path) -> None:
     found = CliRunner().invoke(gateway, ["check", "--config", str(path)])
     assert found.exit_code == 0 and "upstream   u: openai/m" in found.stdout
     assert found.stderr == "warning: upstreams.u.key_env: UNSET_A is not set; requests are sent without an API key\n"
+
+
+def test_the_start_prints_doubts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "gateway.toml"
+    head = "[gateway]\nproviders = ['local']\nlisten = '127.0.0.1:0'\n[state]\nurl = 'sqlite://'\n"
+    text = f"{head}[keys.k]\nsha256 = '{SHA}'\n"
+    path.write_text(f"{text}upstreams = ['locl']", "utf-8")
+    monkeypatch.setattr(Server, "run", lambda self: None)
+    found = CliRunner().invoke(gateway, ["--config", str(path)])
+    assert found.stderr == "warning: keys.k.upstreams: 'locl' matches no upstream and no provider\n"

@@ -131,6 +131,17 @@ def test_metrics_count_requests_tokens_and_times(house: House) -> None:
     assert told["unified_llm_requests_in_progress"] == 0
 
 
+def test_a_model_that_a_client_names_is_in_no_label_of_its_upstream(house: House) -> None:
+    gateway = over(house, Canned(CHAT))
+    for model in ("up0/one", "up0/two"):
+        post(house, gateway, model=model)
+    names = {name for name in samples(gateway) if "upstream=" in name}
+    assert names and all('upstream="up0"' in name for name in names)
+    assert [line["upstream_name"] for line in lines(gateway)] == ["up0", "up0"]
+    seconds = 'unified_llm_upstream_seconds_count{protocol="openai-chat",provider="canned",upstream="up0"}'
+    assert samples(gateway)[seconds] == 2
+
+
 def test_clients_are_bounded(house: House) -> None:
     gateway = over(house, Canned(CHAT, model="m"), telemetry={"clients": 2})
     for number in range(5):
