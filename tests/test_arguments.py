@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import pydantic
 import pytest
 
 import unified_llm as ul
@@ -101,3 +102,20 @@ def test_fields_of_subclasses_are_written_or_reported() -> None:
     )
     found, wanted = (ul.write(each, "openai-responses") for each in (request, ul.dump(request)))
     assert found == wanted and {"/input/0/note", "/tools/0/price"} <= {loss.path for loss in found.losses}
+
+
+def test_a_client_sends_or_reports_fields_of_subclasses() -> None:
+    class Part(pydantic.BaseModel):
+        type: str
+        text: str
+
+    class Noted(Part):
+        note: str
+
+    class Holder(pydantic.BaseModel):
+        role: str
+        content: list[Part]
+
+    given = Holder(role="user", content=[Noted(type="input_text", text="Hi", note="private")])
+    answer = ul.Client(model="local/echo").responses.create(input=[given])
+    assert '"note":"private"' in json.dumps(answer.request, separators=(",", ":"))

@@ -274,8 +274,12 @@ class APIError(UnifiedLLMError):
     @property
     def summary(self) -> str:
         """Upstream and the provider's message: the error without the request."""
-        whom = "/".join(each for each in (self.provider, self.model) if each)
-        return f"{whom}: {self.message}" if whom else self.message
+        return f"{self.upstream}: {self.message}" if self.upstream else self.message
+
+    @property
+    def upstream(self) -> str:
+        """Provider and model, as reports name an upstream; "" where neither is known."""
+        return "/".join(each for each in (self.provider, self.model) if each)
 
     @property
     def type(self) -> str:

@@ -26,6 +26,7 @@ __all__ = [
     "detached",
     "dump",
     "dump_text",
+    "dumped",
     "has_non_finite",
     "load",
     "load_all",
@@ -326,7 +327,7 @@ def _mended(value: Any, path: Keys, notes: list[Keys] | None) -> Any:
     if isinstance(value, (list, tuple)):
         return [_mended(inner, (*path, index), notes) for index, inner in enumerate(value)]
     if hasattr(value, "model_dump"):
-        return _mended(_dumped(value), path, notes)
+        return _mended(dumped(value), path, notes)
     raise InvalidBody(pointer(path), f"{type(value).__name__} is not JSON")
 
 
@@ -346,11 +347,11 @@ def load(body: Any, notes: list[tuple[Any, ...]] | None = None) -> Any:
     if type(body) is bytes or isinstance(body, (bytes, bytearray, memoryview)):
         return parse(body, notes)
     if hasattr(body, "model_dump"):
-        body = _dumped(body)
+        body = dumped(body)
     return detached(body, notes)
 
 
-def _dumped(value: Any) -> Any:
+def dumped(value: Any) -> Any:
     """The JSON form of an SDK's object, with the fields that a subclass adds to what its class declares."""
     whole = {"serialize_as_any": True} if hasattr(type(value), "__pydantic_serializer__") else {}
     return value.model_dump(mode="json", by_alias=True, exclude_unset=True, **whole)

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from ...foundation.errors import InvalidBody
-from ...foundation.json_codec import copied
+from ...foundation.json_codec import copied, dumped
 from ...foundation.json_paths import pointer
 from ...types._tables import ITEM_TYPES, KEYS, PART_TYPES
 from ...types.roles import ROLES
@@ -226,7 +226,7 @@ def plain(value: Any) -> Any:
     if hasattr(value, "dump") and not isinstance(value, type):
         return value.dump()
     if hasattr(value, "model_dump") and not isinstance(value, type):
-        return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        return dumped(value)
     if isinstance(value, Mapping):
         return {key: plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):

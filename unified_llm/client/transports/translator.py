@@ -384,7 +384,7 @@ class Translator:
         hops = tuple(each for each in error.hops if isinstance(each, Hop))
         reply = self._reply(done, Losses(), hops, status=error.status or 500)
         if error.protocol:  # an upstream's: a refused key is not the client's
-            reply.headers |= served("/".join(filter(None, (error.provider, error.model)))[:200], error.protocol)
+            reply.headers |= served(error.upstream[:200], error.protocol)
         again = Retry.is_transient(error)
         if again != (reply.status in _RETRIED or reply.status >= 500):
             # SDKs decide by the status without this header.
