@@ -13,7 +13,8 @@ import unified_llm as ul
 from corpus import pairs, records
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.registry import adapter
-from unified_llm.provenance.vault import OfRequest, Scoped, park, thread_later, thread_of, unpark
+from unified_llm.provenance.threads import thread_later, thread_of
+from unified_llm.provenance.vault import OfRequest, Scoped, park, unpark
 
 Node = dict[str, Any]
 GEMINI, CHAT, MESSAGES = "google-generate-content", "openai-chat", "anthropic-messages"

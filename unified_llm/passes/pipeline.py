@@ -18,8 +18,9 @@ from ..engine.pairs.writing import Writer
 from ..foundation.exchange import Exchange
 from ..foundation.secret import Secret, SecretLike
 from ..provenance.provider_references import NAMING
+from ..provenance.threads import thread_of
 from ..provenance.transfer import conversation, handed, leaving
-from ..provenance.vault import OfRequest, Vault, thread_of
+from ..provenance.vault import OfRequest, Vault
 from .arguments import check_given
 from .unsupported import prompt_of
 

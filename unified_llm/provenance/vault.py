@@ -11,22 +11,22 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from functools import partial
 from hashlib import blake2b
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..foundation.generated_ids import is_made
-from ..foundation.json_codec import detached, dump, dump_text
-from .answer_envelope import CALLS, Shown, origins, pieces, regions, shown, words_of
+from ..foundation.json_codec import detached, dump
+from .answer_envelope import Shown, origins, pieces, shown
 from .opaque import is_reply
 from .returning import goes_home, readdress, restored, returned
+from .threads import behind_answer, keys_of, opening, thread_later, walk
 
 if TYPE_CHECKING:
     from ..engine.pairs.reading import Reader
     from ..engine.pairs.writing import Writer
 
-__all__ = ["MemoryVault", "OfRequest", "Scoped", "Vault", "park", "thread_for", "thread_later", "thread_of", "unpark"]
+__all__ = ["MemoryVault", "OfRequest", "Scoped", "Vault", "park", "thread_for", "unpark"]
 
 Node = dict[str, Any]
 
@@ -185,122 +185,6 @@ def thread_for(writer: Writer) -> str:
     return known or (writer.vault.thread if isinstance(writer.vault, OfRequest) else "")
 
 
-# ---- what a key covers ----------------------------------------------------------------------------------------------
-
-
-def thread_later(node: Node) -> str | Callable[[], str]:
-    """`thread_of` the conversation as it is now, for when it is needed: most answers have nothing to keep.
-
-    Files and images would stay in memory until then, so with any of them it is computed at once.
-    """
-    items = node.get("input")
-    if type(items) is not list:
-        return thread_of(node)
-    instructions, kept = _texts(node.get("instructions")), [_still(item) for item in items]
-    if None in kept or instructions is None:
-        return thread_of(node)
-    return partial(thread_of, {"input": kept, "instructions": instructions})
-
-
-_COMPARED = ("type", "role", "executor", "call_id")
-
-
-def _still(item: Node) -> Node | None:
-    """What a thread depends on of an item, in an object that no later step changes; None with a file or an image."""
-    kind = item.get("type")
-    still = {key: item[key] for key in _COMPARED if key in item}
-    if kind in CALLS:
-        still[CALLS[kind]] = item.get(CALLS[kind])
-        return still
-    for key in ("content", "output"):
-        if key in item:
-            still[key] = _texts(item[key])
-            if still[key] is None:
-                return None
-    return still
-
-
-def _texts(content: Any) -> Any:
-    """A content of texts alone, "" for none; None for any other."""
-    if type(content) is not list:
-        return "" if content is None else content if type(content) is str else None
-    if not all(type(part) is dict and type(part.get("text")) is str for part in content):
-        return None
-    return [{key: part[key] for key in _WORDS if key in part} for part in content]
-
-
-_WORDS = ("text", "refusal", "transcript")
-
-
-def thread_of(node: Node) -> str:
-    """A digest of a whole conversation as every client sends it: instructions, and all items up to its end."""
-    items = node.get("input")
-    if type(items) is str:
-        items = [{"type": "message", "role": "user", "content": items}]
-    if type(items) is not list or not items:
-        return ""
-    return [behind for _, _, _, behind in _walk(items, _opening(node))][-1]
-
-
-def _opening(node: Node) -> str:
-    instructions = node.get("instructions")
-    return _added("", _said({"role": "system", "content": instructions})) if instructions else ""
-
-
-def _walk(items: list[Node], thread: str) -> Iterator[tuple[int, int, str, str]]:
-    """The answers and what stands between them: from, to ("from" is -1 for the latter), thread before and behind."""
-    done = 0
-    for start, end in regions(items):
-        if start > done:
-            yield -1, start, thread, (thread := _between(items[done:start], thread))
-        before, thread = thread, _behind(items[start:end], thread)
-        yield start, end, before, thread
-        done = end
-    if done < len(items):
-        yield -1, len(items), thread, _between(items[done:], thread)
-
-
-def _between(items: list[Node], thread: str) -> str:
-    """The thread behind the client's input. A surface may join messages, or have instructions apart."""
-    for item in items:
-        if item.get("type") in ("message", None) or str(item.get("type")).endswith("_output"):
-            thread = _added(thread, _said(item))
-    return thread
-
-
-def _said(item: Node) -> list[Any]:
-    role = item.get("role") if item.get("type") in ("message", None) else "result"
-    content = item.get("output") if role == "result" else item.get("content")
-    words: list[str] = []
-    words_of(content, words)
-    others = [part for part in content if type(part) is dict and "text" not in part] if type(content) is list else []
-    media = [{k: v for k, v in part.items() if k not in ("extra", "cache", "opaque", "detail")} for part in others]
-    return ["system" if role == "developer" else role, "".join("".join(words).split()), media]
-
-
-def _behind(answer: list[Node], thread: str) -> str:
-    """The thread behind an answer, or behind its beginning; ids of calls may be made anew on a surface."""
-    if not answer:
-        return thread
-    text, calls = shown(answer, True)
-    return _added(thread, [text, [said for _, said in calls]]) if text or calls else thread
-
-
-def _added(thread: str, said: list[Any]) -> str:
-    return blake2b(dump_text([thread, said]).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-
-
-def _keys(told: Shown, thread: str) -> list[str]:
-    """The keys of an answer that shows this, the best first: with the ids of its calls, then without."""
-    text, calls = told
-    if not thread or not (text or calls):
-        return []
-    found = [calls]
-    if calls:
-        found.append([("", arguments) for _, arguments in calls])
-    return ["turn:" + _added(thread, [text, said]) for said in found]
-
-
 # ---- keeping and restoring ------------------------------------------------------------------------------------------
 
 
@@ -315,17 +199,17 @@ def park(items: list[Node], vault: Vault, thread: str) -> None:
     answers = [(items, thread)]
     if any(is_reply(item) for item in items):
         answers.append(([item for item in items if not (item.get("type") == "message" and is_reply(item))], thread))
-        answers += [(items[a:b], before) for a, b, before, _ in _walk(items, thread) if a >= 0]
+        answers += [(items[a:b], before) for a, b, before, _ in walk(items, thread) if a >= 0]
     for answer, before in answers:
         if any(pieces(answer)):
-            for number, key in enumerate(_keys(shown(answer, True), before)):
+            for number, key in enumerate(keys_of(shown(answer, True), before)):
                 known = vault.get(key) if number else None
                 vault.put(key, detached(answer) if known is None or _pieces(known) == _pieces(answer) else [])
 
 
 def parked_answers(items: list[Node], node: Node) -> Iterator[tuple[list[Node], str]]:
     """The answers of a conversation, each with the thread it was given to."""
-    for start, end, before, _ in _walk(items, _opening(node)):
+    for start, end, before, _ in walk(items, opening(node)):
         if start >= 0:
             yield items[start:end], before
 
@@ -351,7 +235,7 @@ def unpark(node: Node, vault: Vault, reader: Reader | None = None, target: Write
     signed = reader is not None and reader.secret is not None
     names: dict[str, str] = {}
     clean = 0
-    walked = list(_walk(items, _opening(node)))
+    walked = list(walk(items, opening(node)))
     if target is not None and walked:
         target.context["thread"] = walked[-1][3]
     for start, end, before, _ in walked:
@@ -392,11 +276,11 @@ def _kept(there: list[Node], before: str, vault: Vault) -> Iterator[tuple[int, i
     told = [shown((item,), True) for item in there]
     at, tries = 0, _TRIES
     while at < len(there) and tries > 0:
-        thread = _behind(there[:at], before)
+        thread = behind_answer(there[:at], before)
         for last in range(len(there), at, -1):
             tries -= 1
             text, calls = _together(told[at:last])
-            found = next((one for one in map(vault.get, _keys((text, calls), thread)) if one), None)
+            found = next((one for one in map(vault.get, keys_of((text, calls), thread)) if one), None)
             if found:
                 yield at, last, found
                 at = last
