@@ -37,6 +37,7 @@ def callers(scratch: Path) -> Iterator[dict[calls.Contender, calls.Process]]:
         yield found
 
 
+@pytest.mark.bench
 def test_everybody_at_hand_runs_every_row(tmp_path: Path) -> None:
     # One test: each worker with some of the rows would start all of the processes, which import two SDKs.
     with callers(tmp_path) as processes:

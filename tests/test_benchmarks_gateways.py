@@ -19,6 +19,7 @@ from benchmarks import gateways, run  # noqa: E402
 from benchmarks.gateway_peers import PEERS  # noqa: E402
 
 
+@pytest.mark.bench
 def test_requests_and_streams_of_ours_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gateways, "COLUMNS", (gateways.OFF,))
     rows = [row._replace(total=8, connections=2, budget=None, budget_on=None) for row in gateways.rows(True)]

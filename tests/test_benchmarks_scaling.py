@@ -139,6 +139,7 @@ def test_the_command_prints_the_tables() -> None:
     assert tables.cells(known()) in done.stdout
 
 
+@pytest.mark.bench
 def test_a_load_of_one_worker_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     from benchmarks import gateways
     from gateway import databases

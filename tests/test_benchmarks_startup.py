@@ -21,6 +21,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(startup, "COMMANDS", commands)
 
 
+@pytest.mark.bench
 @pytest.mark.usefixtures("measured")
 def test_a_budget_that_is_passed_is_seen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
@@ -31,6 +32,7 @@ def test_a_budget_that_is_passed_is_seen(monkeypatch: pytest.MonkeyPatch, capsys
     assert [line.split()[-1] for line in capsys.readouterr().out.splitlines()[2:4]] == ["met", "OVER"]
 
 
+@pytest.mark.bench
 @pytest.mark.usefixtures("measured")
 def test_start_up_is_written_without_the_other_results(tmp_path: Path) -> None:
     page = tmp_path / "page.md"

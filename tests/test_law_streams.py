@@ -247,9 +247,7 @@ def test_a_stream_amounts_to_its_twin(protocol: str) -> None:
 def test_decompose_write_read_collect(source: str, target: str, _kind: str) -> None:
     # A stream of chunks has no form for an answer without choices.
     found = [
-        record
-        for record in in_turn(records(source, "response"), source, target)
-        if record["body"].get("choices") != []
+        record for record in in_turn(records(source, "response"), source, target) if record["body"].get("choices") != []
     ]
     if target in ANSWERS_HOLD_NO_RESULTS:
         found = [record for record in found if not has_answered_calls(record)]
