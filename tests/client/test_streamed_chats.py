@@ -55,6 +55,29 @@ def _pieces(entry: Node) -> Iterator[tuple[str, Any]]:
             yield "call", json.loads(call["function"]["arguments"])["city"]
 
 
+@pytest.mark.parametrize("protocol", ["openai-responses", "anthropic-messages", "google-interactions"])
+def test_a_chat_that_is_streamed_keeps_its_thoughts(protocol: str) -> None:
+    """The functions that the SDK calls by itself are a loop whose thought is shown in pieces: it goes back whole."""
+    service = mounts.Oracle()
+    upstream = ul.Upstream.of(f"local/echo:{protocol}").with_(
+        http_client=httpx2.Client(transport=mounts.transport(service))
+    )
+    losses: list[Any] = []
+    http = ul.http_client(upstream, on_losses=losses.extend)
+    client = genai.Client(api_key="none", http_options=types.HttpOptions(httpx_client=http))
+    thinking = types.ThinkingConfig(include_thoughts=True, thinking_budget=2000)
+    config = types.GenerateContentConfig(tools=[temperature], thinking_config=thinking)
+    chat = client.chats.create(model="echo", config=config)
+    list(chat.send_message_stream("[[reason It is Oslo, then.]] [[call temperature city=Oslo]] [[then]] It is cold."))
+    assert len([part for content in chat.get_history() for part in content.parts or () if part.thought]) > 2
+    first, second = (seen.body for seen in service.seen)
+    assert "CgRlY2hv" in json.dumps(second), "what it signed is back"
+    assert second.get("thinking") == first.get("thinking") and second.get("reasoning") == first.get("reasoning")
+    assert not [
+        loss for loss in losses if loss.fate == "lost" and loss.capability in ("reasoning.text", "reasoning.budget")
+    ]
+
+
 @pytest.mark.parametrize("protocol", ["openai-chat", "openai-responses", "anthropic-messages", "google-interactions"])
 def test_a_chat_that_is_streamed_keeps_whole_turns(protocol: str) -> None:
     service = mounts.Oracle()

@@ -54,7 +54,7 @@ def _joined(run: list[Node], made: list[tuple[Node, Node]], w: Writer) -> list[N
     turn = next(item["turn"] for item in run if item.get("turn") is not None)
     out: list[Node] = []
     alike: list[Node] = []  # neighbors of one kind with nothing beside their parts
-    for item in _without_blanks(run, w):
+    for item in _without_repeats(_without_blanks(run, w), w):
         bare = _is_bare(item, w)
         if alike and not (bare and item["type"] == alike[0]["type"]):
             out.append(_whole(alike, turn, made, w))
@@ -80,6 +80,58 @@ def _without_blanks(run: list[Node], w: Writer) -> list[Node]:
             for keys in ((), ("role",)):
                 w.report(item, keys, "approximated", _BLANK)
     return [item for item, empty in zip(run, blank) if not empty]
+
+
+def _without_repeats(run: list[Node], w: Writer) -> list[Node]:
+    """A run in which each thought stands once: pieces that were shown of one give way to it where it is whole.
+
+    An envelope brings back a thought with its proof, in the place of the piece that it came with.
+    """
+    out: list[Node] = []
+    shown: list[Node] = []
+    proved: list[Node] = []
+    for item in run:
+        if item["type"] == "reasoning" and item.get("opaque"):
+            proved.append(item)
+            continue
+        bare = item["type"] == "reasoning" and _is_bare(item, w)
+        if proved or not bare:
+            out += _once(shown, proved, w)
+            shown, proved = [], []
+        (shown if bare else out).append(item)
+    return out + _once(shown, proved, w)
+
+
+def _once(shown: list[Node], proved: list[Node], w: Writer) -> list[Node]:
+    """Thoughts with their proofs, without the pieces before them if these show the same and no more."""
+    rest = shown[::-1]
+    taken: list[list[Node]] = []
+    for item in proved:
+        text, pieces, said = _thought(item), [], ""
+        while rest and (len(said) < len(text) or not _thought(rest[-1])):
+            pieces.append(rest.pop())
+            said += _thought(pieces[-1])
+        if said != text:
+            return shown + proved
+        taken.append(pieces)
+    if rest:
+        return shown + proved
+    joined = w.context.setdefault("joined", {})
+    for item, pieces in zip(proved, taken):
+        joined[id(item)] = [item, *pieces]
+        parts = _thoughts(item)
+        if len(parts) == 1:
+            joined[id(parts[0])] = [*parts, *(part for piece in pieces for part in _thoughts(piece))]
+    return proved
+
+
+def _thoughts(item: Node) -> list[Node]:
+    parts = (*(item.get("summary") or ()), *(item.get("content") or ()))
+    return [part for part in parts if type(part.get("text")) is str]
+
+
+def _thought(item: Node) -> str:
+    return "".join([part["text"] for part in _thoughts(item)])
 
 
 def _is_bare(item: Node, w: Writer) -> bool:
