@@ -99,6 +99,25 @@ def test_only_background_work_is_cancelled() -> None:
     assert client.responses.cancel(done.id) == done
 
 
+@pytest.mark.parametrize("protocol", ["anthropic-messages", "google-interactions"])
+def test_background_work_over_another_protocol_is_awaited(protocol: str) -> None:
+    """The memory has what the client was sent: an unfinished answer would stay unfinished however often it is read."""
+    losses: list[ul.Loss] = []
+    http = ul.http_client(f"local/echo:{protocol}", on_losses=losses.extend)
+    client = openai.OpenAI(api_key="unused", http_client=http, max_retries=0)
+    sent = client.responses.create(model="m", input="Hi", background=True)
+    assert (sent.status, sent.background, sent.output_text) == ("completed", True, "Hi")
+    assert client.responses.retrieve(sent.id) == sent
+    fate = "emulated" if protocol == "google-interactions" else "lost"
+    assert [loss.fate for loss in losses if loss.path == "/background"] == [fate]
+
+
+def test_background_work_of_interactions_over_responses_is_awaited() -> None:
+    client = interactions("local/echo:openai-responses")
+    sent = client.create(model="m", input="Hi", background=True)
+    assert sent.status == client.get(sent.id).status == "completed"
+
+
 def test_the_answers_of_a_caller_are_for_no_other() -> None:
     client = sdk()
     sent = client.responses.create(model="m", input="Hi", extra_headers={"x-unified-llm-caller": "a"})
@@ -107,8 +126,8 @@ def test_the_answers_of_a_caller_are_for_no_other() -> None:
     assert client.responses.retrieve(sent.id, extra_headers={"x-unified-llm-caller": "a"}) == sent
 
 
-def interactions() -> Any:
-    options = genai.types.HttpOptions(httpx_client=ul.http_client(UPSTREAM))
+def interactions(upstream: str = UPSTREAM) -> Any:
+    options = genai.types.HttpOptions(httpx_client=ul.http_client(upstream))
     return genai.Client(api_key="unused", http_options=options).interactions
 
 

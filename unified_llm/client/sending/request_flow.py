@@ -28,7 +28,7 @@ from ...foundation.urls import check_headers, check_query, check_text
 from ...foundation.usage_errors import InvalidArgument
 from ...losses import Losses
 from ...passes.convert import Converted, convert, write
-from ..state.store import check_state, takes, without_thread
+from ..state.store import check_state, takes, without_background, without_thread
 from ..telemetry.operation import SILENT, Hooked, Operation, log_skipped
 from ..upstreams.upstream import Upstream
 from .advice import advice
@@ -155,7 +155,7 @@ def _converted(ask: Ask, upstream: Upstream) -> Converted:
     if ask.source is None:
         options |= {"scope": upstream.scope, "provider": upstream.provider}
         return write(body, upstream.protocol, ask.kind, repair=ask.repair, **options)
-    return convert(
+    done = convert(
         ask.raw if ask.raw is not None and body is ask.body else body,
         source=ask.source,
         target=upstream.protocol,
@@ -165,6 +165,7 @@ def _converted(ask: Ask, upstream: Upstream) -> Converted:
         repair=ask.repair,
         **options,
     )
+    return without_background(done, ask.source, upstream)
 
 
 def _awaited(ask: Ask, upstream: Upstream, sent: Converted) -> Converted:

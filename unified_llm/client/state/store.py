@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import replace
 from threading import Lock
 from typing import Any, Protocol
 
@@ -16,10 +17,12 @@ from ...engine.adapter import Adapter
 from ...engine.registry import split
 from ...foundation.errors import APIError, CapabilityRefused, InvalidRequestError, NotFoundError
 from ...foundation.usage_errors import InvalidArgument
+from ...losses import Loss, Losses
+from ...passes.convert import Converted
 from ..upstreams.upstream import Upstream
 
 __all__ = ["PREVIOUS", "MemoryStore", "Store", "check_state", "continued", "recalled", "takes", "threaded", "unknown",
-           "without_thread"]  # fmt: skip
+           "without_background", "without_thread"]  # fmt: skip
 
 Node = dict[str, Any]
 
@@ -134,6 +137,21 @@ def without_thread(body: Any, source: str | None, upstream: Upstream) -> Any:
     if name is not None:
         raise unknown(name, field, given.unknown_previous)
     return {key: value for key, value in body.items() if key != field}
+
+
+def without_background(done: Converted, source: str, upstream: Upstream) -> Converted:
+    """A converted request without `background`, for an upstream of another protocol than its client's.
+
+    The client looks for the answer at its own surface, which has what it was sent and not what the upstream goes on to
+    make. So the answer is awaited, as over upstreams that cannot work in the background.
+    """
+    given, known = split(source)[0], split(upstream.protocol)[0]
+    theirs, field = takes(given, "background"), takes(known, "background")
+    if given is known or theirs is None or field is None or type(done.value) is not dict or not done.value.get(field):
+        return done
+    value = {key: each for key, each in done.value.items() if key != field}
+    loss = Loss(f"/{theirs}", _STATE["background"], "emulated", "awaited at once", "source")
+    return replace(done, value=value, losses=Losses([*done.losses, loss]))
 
 
 def threaded(body: Any, known: Adapter) -> bool:
