@@ -15,7 +15,8 @@ import unified_llm as ul
 from oracles import mounts
 from upstreams import CHAT, MESSAGE, Canned
 
-FOREIGN = ("openai-chat", "openai-responses", "google-generate-content", "google-interactions")
+# Other servers of Messages have no threads: they ignore the field, or refuse it.
+FOREIGN = ("openai-chat", "openai-responses", "google-generate-content", "google-interactions", "anthropic-messages")
 BETA = "message-threads-2026-08-12"
 SCRIPT = "[[call weather city=Oslo]] [[then]] [[call weather city=Rome]] [[then]] [[results]]"
 MODES = pytest.mark.parametrize("mode", ["plain", "stream", "async", "async stream"])
@@ -118,6 +119,7 @@ def post(http: httpx2.Client, thread: Any, path: str = "/v1/messages") -> httpx2
     return http.post(f"http://any{path}", json=body, headers=headers)
 
 
+ANTHROPIC: Any = {"protocol": "anthropic-messages", "provider": "anthropic"}
 GOING_ON = {"type": "continue", "previous_message_id": "msg_of_another"}
 
 
@@ -148,14 +150,24 @@ def test_the_beginning_of_a_thread_loses_nothing(on_loss: Any) -> None:
 
 @pytest.mark.parametrize("thread", [{"type": "create"}, GOING_ON])
 def test_a_thread_is_left_to_its_own_provider(thread: Any) -> None:
-    canned = Canned(MESSAGE, protocol="anthropic-messages")
+    canned = Canned(MESSAGE, **ANTHROPIC)
     assert post(ul.http_client(canned.upstream), thread).status_code == 200
     assert canned.sent[0]["thread"] == thread and len(canned.sent[0]["messages"]) == 1
+    assert canned.seen[0].headers["anthropic-beta"] == BETA
+
+
+def test_another_server_of_messages_gets_neither_the_thread_nor_its_beta() -> None:
+    """It would ignore the field, and answer without the conversation; some refuse a beta that they do not have."""
+    canned = Canned(MESSAGE, protocol="anthropic-messages", provider="bedrock")
+    assert post(ul.http_client(canned.upstream), {"type": "create"}).status_code == 200
+    assert "thread" not in canned.sent[0] and "anthropic-beta" not in canned.seen[0].headers
+    going_on = post(ul.http_client(canned.upstream), GOING_ON)
+    assert going_on.json()["error"]["details"] == {"error_code": "thread_not_found"} and len(canned.seen) == 1
 
 
 def test_another_upstream_does_not_continue_a_thread_of_the_first() -> None:
     """After a failure the second one would answer without the conversation."""
-    first, second = Canned(httpx2.Response(400, json={}), protocol="anthropic-messages"), Canned(CHAT)
+    first, second = Canned(httpx2.Response(400, json={}), **ANTHROPIC), Canned(CHAT)
     http = ul.http_client([first.upstream, second.upstream])
     first.answers[0] = httpx2.ConnectError("away")
     answer = post(http, GOING_ON)

@@ -52,6 +52,6 @@ def test_a_thread_that_is_unknown_is_an_error(house: House, protocol: str, path:
 
 @pytest.mark.parametrize("thread", [{"type": "create"}, GOING_ON])
 def test_a_thread_is_left_to_its_own_provider(house: House, thread: Any) -> None:
-    gateway = house.gateway()
-    house.ask(gateway, "POST", "/v1/messages", json=body("anthropic-messages", thread), headers=HEADERS)
+    gateway = house.gateway({"claude": house.upstream("anthropic-messages", provider="anthropic")})
+    house.ask(gateway, "POST", "/v1/messages", json=body("claude", thread), headers=HEADERS)
     assert house.seen[0].body["thread"] == thread and len(house.seen[0].body["messages"]) == 1

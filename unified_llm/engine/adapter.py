@@ -313,12 +313,16 @@ class Thread(NamedTuple):
     """The field of a request by which its conversation is kept.
 
     `key` is that of the id of the response that it continues, in the field: a request without it begins a conversation.
-    `settings` are the fields that only such a request has, and that hold for the whole conversation.
+    `settings` are the fields that only such a request has, and that hold for the whole conversation. `providers` keep
+    conversations: other servers of the protocol may ignore the field, and would answer without what came before.
+    `beta` is the header that such requests have, and its word for them.
     """
 
     field: str
     key: str
     settings: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()
+    beta: tuple[str, str] = ("", "")
 
 
 class Surface(NamedTuple):

@@ -77,7 +77,13 @@ adapter = Adapter(
     clients={"anthropic": "unified_llm_anthropic.sdk_client:upstream"},
     usage=usage_of,
     # https://docs.claude.com/en/api/beta/messages/create
-    thread=Thread("thread", "previous_message_id", ("system", "tools")),
+    thread=Thread(
+        "thread",
+        "previous_message_id",
+        ("system", "tools"),
+        providers=("anthropic",),
+        beta=("anthropic-beta", "message-threads-2026-08-12"),
+    ),
     sdk={
         "response": "anthropic.types.beta:BetaMessage",
         "stream": "anthropic.types.beta:BetaRawMessageStreamEvent",

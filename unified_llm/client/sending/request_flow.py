@@ -28,7 +28,7 @@ from ...foundation.urls import check_headers, check_query, check_text
 from ...foundation.usage_errors import InvalidArgument
 from ...losses import Losses
 from ...passes.convert import Converted, convert, write
-from ..state.store import check_state, takes, without_background, without_thread
+from ..state.store import check_state, takes, without_background, without_beta, without_thread
 from ..telemetry.operation import SILENT, Hooked, Operation, log_skipped
 from ..upstreams.upstream import Upstream
 from .advice import advice
@@ -160,7 +160,7 @@ def _converted(ask: Ask, upstream: Upstream) -> Converted:
         source=ask.source,
         target=upstream.protocol,
         kind=ask.kind,
-        http=ask.http,
+        http=without_beta(ask.http, ask.source, upstream),
         scope=upstream.scope,
         repair=ask.repair,
         **options,

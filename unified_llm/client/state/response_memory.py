@@ -27,7 +27,7 @@ from ...streams.folds import checked, collect
 from ...streams.framings.jsonarray import StreamDecoder
 from ...streams.framings.sse import parse_data
 from ..upstreams.upstream import Upstream
-from .store import continued, takes, threaded, unknown
+from .store import continued, has_names, takes, threaded, unknown
 
 __all__ = ["Memory", "Turn", "answer", "asked", "compacted", "keeps", "turn_items", "with_history"]
 
@@ -113,7 +113,8 @@ class Memory:
 
     def follow(self, reply: Any, surface: str, asked: bytes, body: Any, whose: Upstream, caller: str = "") -> None:
         """Remember the answer `reply`, once it is whole, if its client may go on from it and who gave it keeps none."""
-        if not (keeps(surface) or threaded(body, split(surface)[0])) or _own(surface, whose):
+        known = split(surface)[0]
+        if not (keeps(surface) or threaded(body, known)) or has_names(known, whose):
             return
         if type(body) is not dict or body.get("store") is False:
             return
@@ -206,11 +207,8 @@ class Memory:
 
 def _some(surface: str, asked: Sequence[Upstream]) -> bool:
     """Whether one of the upstreams may have the names of a surface."""
-    return any(_own(surface, each) for given in asked for each in (given, *given.others))
-
-
-def _own(surface: str, whose: Upstream) -> bool:
-    return whose.protocol.partition(":")[0] == surface.partition(":")[0]
+    known = split(surface)[0]
+    return any(has_names(known, each) for given in asked for each in (given, *given.others))
 
 
 def _with_settings(body: Node, turns: Sequence[Turn], known: Adapter) -> Node:

@@ -21,8 +21,8 @@ from ...losses import Loss, Losses
 from ...passes.convert import Converted
 from ..upstreams.upstream import Upstream
 
-__all__ = ["PREVIOUS", "MemoryStore", "Store", "check_state", "continued", "recalled", "takes", "threaded", "unknown",
-           "without_background", "without_thread"]  # fmt: skip
+__all__ = ["PREVIOUS", "MemoryStore", "Store", "check_state", "continued", "has_names", "recalled", "takes", "threaded",
+           "unknown", "without_background", "without_beta", "without_thread"]  # fmt: skip
 
 Node = dict[str, Any]
 
@@ -124,13 +124,13 @@ def check_state(body: Any, source: str | None, upstream: Upstream) -> None:
 
 
 def without_thread(body: Any, source: str | None, upstream: Upstream) -> Any:
-    """A wire document of `source` without the field by which its conversation is kept, for a foreign upstream.
+    """A wire document of `source` without the field by which its conversation is kept, for an upstream that keeps none.
 
     A request that begins a conversation has all of it. Raises `NotFoundError` or `InvalidRequestError`, as the API does
     for a name that is unknown, for one that goes on from an answer: its client then sends the whole conversation.
     """
     given = None if source is None else split(source)[0]
-    if given is None or given is split(upstream.protocol)[0] or not threaded(body, given):
+    if given is None or has_names(given, upstream) or not threaded(body, given):
         return body
     assert given.thread is not None
     field, name = given.thread.field, continued(body, given)
@@ -152,6 +152,25 @@ def without_background(done: Converted, source: str, upstream: Upstream) -> Conv
     value = {key: each for key, each in done.value.items() if key != field}
     loss = Loss(f"/{theirs}", _STATE["background"], "emulated", "awaited at once", "source")
     return replace(done, value=value, losses=Losses([*done.losses, loss]))
+
+
+def without_beta(http: Mapping[str, Any], source: str, upstream: Upstream) -> Mapping[str, Any]:
+    """What a request has outside of its body, without the header of threads for a server that may have none."""
+    given = split(source)[0]
+    name, word = given.thread.beta if given.thread is not None else ("", "")
+    headers = http.get("headers") or {}
+    if name not in headers or given is not split(upstream.protocol)[0] or has_names(given, upstream):
+        return http
+    words = [each for each in map(str.strip, str(headers[name]).split(",")) if each != word]
+    kept = {key: value for key, value in headers.items() if key != name}
+    return {**http, "headers": {**kept, name: ",".join(words)} if words else kept}
+
+
+def has_names(known: Adapter, upstream: Upstream) -> bool:
+    """Whether an upstream may have the names that a surface gives its answers."""
+    if known is not split(upstream.protocol)[0]:
+        return False
+    return known.thread is None or upstream.provider in known.thread.providers
 
 
 def threaded(body: Any, known: Adapter) -> bool:
