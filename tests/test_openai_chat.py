@@ -262,6 +262,16 @@ def test_several_messages_are_joined_and_reported() -> None:
     assert [loss.fate for loss in done.losses if loss.path == "/output/1"] == ["approximated"]
 
 
+def test_a_blank_message_behind_the_calls_adds_nothing_to_the_text() -> None:
+    """Gemini ends an answer with an empty part for its signature. The text is that of the stream."""
+    response = {"id": "r", "output": [message_item("a"), call("c1"), message_item(""), message_item("b")]}
+    for output, text in ((response["output"][:3], "a"), (response["output"], "a\n\nb")):
+        whole = ul.write({**response, "output": output}, CHAT, "response").value["choices"][0]["message"]
+        chunks = [each["data"] for each in ul.write_stream(ul.decompose({**response, "output": output}), CHAT)]
+        deltas = [each["choices"][0]["delta"] for each in chunks if type(each) is dict and each.get("choices")]
+        assert whole["content"] == "".join(each.get("content") or "" for each in deltas) == text
+
+
 def test_the_client_sees_the_model_it_asked_for() -> None:
     exchange = Exchange(source=CHAT, target=CHAT, alias="fast")
     done = ul.convert(answer({"content": "x"}), source=CHAT, target=CHAT, kind="response", exchange=exchange)

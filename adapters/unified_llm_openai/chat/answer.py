@@ -188,7 +188,7 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
                 report_moved(item, w)
             if "text" in fields:
                 texts = texts if texts is not None and size else []
-                texts.append(f"\n\n{fields['text']}" if texts else fields["text"])
+                texts.append(f"\n\n{fields['text']}" if texts and fields["text"] else fields["text"])
                 size += len(texts[-1])
             if "parts" in fields:
                 parts = parts or []
