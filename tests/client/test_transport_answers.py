@@ -114,6 +114,17 @@ def test_an_unknown_route() -> None:
     assert answer.status_code == 404 and "embeddings" in answer.json()["error"]["message"]
 
 
+@pytest.mark.parametrize("protocol", ["openai-responses", "openai-chat"])
+@pytest.mark.parametrize("path", ["conversations", "conversations/conv_1/items", "files"])
+@pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
+def test_what_the_gateway_alone_keeps_is_refused_and_nothing_is_sent(method: str, path: str, protocol: str) -> None:
+    """A conversation that is created, or deleted, at the provider before its client gets an error."""
+    canned = Canned({"id": "conv_1", "object": "conversation"}, protocol=protocol)
+    answer = ul.http_client(canned.upstream).request(method, f"http://any/v1/{path}", json={"items": []})
+    assert answer.status_code == 404 and f"{method} /v1/{path}" in answer.json()["error"]["message"]
+    assert not canned.seen
+
+
 def test_what_is_kept_is_asked_for_where_the_protocol_is_the_same() -> None:
     http = ul.http_client("local/echo:openai-responses")
     made = http.post("http://any/v1/responses", json={"model": "echo", "input": "Hello.", "store": True}).json()

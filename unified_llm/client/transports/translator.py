@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ...engine.conversation_api import CONVERSATIONS
 from ...engine.file_api import KINDS
 from ...engine.registry import adapter, likeliest
 from ...engine.shared.error_headers import header_safe
@@ -57,6 +58,9 @@ __all__ = ["HOPS", "LOSSES", "PROTOCOL", "UPSTREAM", "Incoming", "Reply", "Trans
 
 _JSON = "application/json"
 _RETRIED = frozenset((408, 409, 429))
+
+_GATEWAYS = KINDS | CONVERSATIONS
+"""Kinds of routes of what the gateway alone keeps: files, caches and conversations."""
 
 OnLosses = Callable[[Losses], None]
 OnUsage = Callable[[Answer | Opened, Mapping[str, Any] | None, int], None]
@@ -172,11 +176,11 @@ class Translator:
     def steps(self, incoming: Incoming) -> Generator[Any, Any, Reply]:
         """Answer a request. Raises `APIConnectionError` and `APITimeoutError`; transports have errors of their own."""
         match = recognize(incoming.method, incoming.path, incoming.headers, self.surface)
-        if match is None or match.route.kind in KINDS:  # files are kept by the gateway alone
+        if match is None or match.route.kind in _GATEWAYS:
             surface = self.surface or likeliest(incoming.headers).protocol
+            why = "no installed adapter declares it" if match is None else "the gateway has it, and a transport has not"
             return self.error_reply(
-                NotFoundError(f"unsupported route {incoming.method} {incoming.path}; no installed adapter declares it"),
-                surface,
+                NotFoundError(f"unsupported route {incoming.method} {incoming.path}; {why}"), surface
             )
         try:
             body = parse(incoming.content) if incoming.content.strip() else None
