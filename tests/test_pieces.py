@@ -129,6 +129,40 @@ def test_thoughts_are_one_thought_and_each_is_reported() -> None:
     assert [path for path in lost if path.startswith("/contents/2")]
 
 
+SECRET = b"of the envelopes in these tests."
+SIGNED = {
+    "id": "msg_1",
+    "type": "message",
+    "role": "assistant",
+    "model": "claude",
+    "stop_sequence": None,
+    "content": [
+        {"type": "thinking", "thinking": "Oslo, then.", "signature": "U0lH"},
+        {"type": "redacted_thinking", "data": "UkVE"},
+        {"type": "tool_use", "id": "call_Oslo", "name": "weather", "input": {"city": "Oslo"}},
+    ],
+    "stop_reason": "tool_use",
+    "usage": {"input_tokens": 1, "output_tokens": 2},
+}
+
+
+@pytest.mark.parametrize("edited", [False, True])
+@pytest.mark.parametrize("target", [MESSAGES, CHAT, RESPONSES])
+def test_a_signed_thought_that_was_shown_in_pieces_stands_once(target: str, edited: bool) -> None:
+    """What its client was shown of it goes where the whole goes; words of the client's own are no piece of it."""
+    shown = ul.convert(SIGNED, source=MESSAGES, target=GC, kind="response", secret=SECRET).value
+    thought, *parts = shown["candidates"][0]["content"]["parts"]
+    assert thought == text("Oslo, then.", thought=True)
+    pieces = [text("Oslo, ", thought=True), text("now." if edited else "then.", thought=True), *parts]
+    done = converted(target, *map(model, pieces), answered("Oslo"), secret=SECRET)
+    lost = {path for path, fate in told(done).items() if fate == "lost"}
+    if target == MESSAGES:
+        assert between(done)[0]["content"] == SIGNED["content"]
+        assert lost == ({"/contents/1", "/contents/2"} if edited else set())
+    else:
+        assert {"/contents/1", "/contents/2"} <= lost, "each piece is reported"
+
+
 @pytest.mark.parametrize("target", [CHAT, RESPONSES])
 def test_what_the_user_said_is_not_joined(target: str) -> None:
     body = {"model": "m", "contents": [user(text("a")), user(text("b")), model(text("c"))]}
