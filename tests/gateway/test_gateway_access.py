@@ -162,6 +162,27 @@ def test_what_a_key_may_reach(house: House) -> None:
     assert {each["id"] for each in listed} == {"fast", "openai-chat", "openai-responses"}
 
 
+def test_the_header_for_an_upstream_reaches_no_model_that_the_key_may_not_request(house: House) -> None:
+    gateway = house.gateway(
+        {name: house.upstream(name).with_(model=f"{name}-model") for name in ("openai-chat", "openai-responses")},
+        keys={"blue": {"sha256": DIGEST, "models": ["openai-chat", "x-*"], "upstreams": ["openai-*"]}},
+    )
+
+    def asked(named: str, model: str | None) -> tuple[int, str]:
+        body = {"messages": CHAT["messages"], **({} if model is None else {"model": model})}
+        headers = {"x-api-key": KEY, "x-llm-upstream": named}
+        done = house.ask(gateway, "POST", ROUTES["openai-chat"], json=body, headers=headers)
+        return done.status_code, done.text
+
+    assert asked("openai-chat", "x-1")[0] == 200
+    for model in ("openai-chat", "x-1", None):  # the upstream keeps its own model whatever the request names
+        status, text = asked("openai-responses", model)
+        assert status == 403 and "may not use model 'openai-responses'" in text
+    status, text = asked("nowhere", "x-1")
+    assert status == 404 and "openai-chat" in text and "local" not in text  # only what the key may reach is named
+    assert len(house.seen) == 1
+
+
 def test_tenants_do_not_see_each_other(house: House) -> None:
     other, digest = new_key()
     third, another = new_key()

@@ -136,8 +136,8 @@ class Router:
                 if first not in self.upstreams and aliases().get(first, first) not in self.providers:
                     yield f"models.{name}: unknown upstream {first!r}{self._hint(first)}"
 
-    def _hint(self, name: str) -> str:
-        known = [*self.upstreams, *self.providers]
+    def _hint(self, name: str, key: Key | None = None) -> str:
+        known = [each for each in (*self.upstreams, *self.providers) if key is None or key.may_reach(each)]
         near = difflib.get_close_matches(name, known, 1)
         return f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(known) or 'none'}"
 
@@ -175,7 +175,7 @@ class Router:
         cooldown, drawn = 0.0, False
         if named is not None:
             if named not in self.upstreams and named not in self.providers:
-                reason = f"unknown upstream {named!r}{self._hint(named)}"
+                reason = f"unknown upstream {named!r}{self._hint(named, key)}"
                 raise Refusal(404, "not_found", reason, code="upstream_not_found")
             rest = (model or "").removeprefix(f"{named}/") or None
             targets = [_Target(named, rest)]
@@ -188,6 +188,9 @@ class Router:
         if targets and not allowed:
             whose = ", ".join(dict.fromkeys(each.upstream for each in targets))
             raise Refusal(403, "permission", f"this API key may not use {whose}", code="upstream_not_allowed")
+        # A named upstream that keeps a model of its own is what is requested, whatever model the request has.
+        if named is not None and getattr(self.upstreams.get(named), "model", None) and not key.may_request(named):
+            raise Refusal(403, "permission", f"this API key may not use model {named!r}", code="model_not_allowed")
         if not allowed:
             hint = "; name it provider/model" if model and "/" not in model else ""
             raise Refusal(404, "not_found", f"model {model!r} not found{hint}", code="model_not_found")
