@@ -226,6 +226,27 @@ def test_what_outlives_the_end_gets_an_error(
     assert capsys.readouterr().err == ""
 
 
+def test_requests_and_background_runs_end_in_the_same_time(house: House, tmp_path: Path) -> None:
+    """A service manager waits for `drain` and `graceful`: runs get no time of their own behind that of the requests."""
+    with loopback() as up:
+        up.answer = lambda exchange: (exchange.send(streamed(STREAM[0], end=False)), exchange.stall())
+        settings = {"listen": "127.0.0.1:0", "graceful": 3}
+        served = Served(
+            house.gateway({"m": up.upstream()}, gateway=settings, state={"url": f"sqlite:///{tmp_path}/g.db"})
+        )
+        with httpx2.Client(timeout=PATIENCE) as http:
+            run = http.post(f"{served.url}/v1/responses", json={"model": "m", "input": "Hi", "background": True})
+            assert run.status_code == 200, run.text
+            with http.stream("POST", f"{served.url}/v1/chat/completions", json={"model": "m", **ASKED}) as reply:
+                chunks = reply.iter_bytes()
+                next(chunks)
+                began = time.monotonic()
+                served.server.handle_exit(signal.SIGTERM, None)
+                assert b"the gateway is stopping" in b"".join(chunks)
+        served.thread.join(PATIENCE)
+        assert not served.thread.is_alive() and time.monotonic() - began < 5
+
+
 def test_a_body_that_never_ends_gets_an_error(house: House, capsys: pytest.CaptureFixture[str]) -> None:
     served = served_over(house, house.upstream("openai-chat"), graceful=1)
     with socket.create_connection(("127.0.0.1", int(served.url.rpartition(":")[2])), timeout=PATIENCE) as client:

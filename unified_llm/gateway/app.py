@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -113,6 +114,7 @@ class Gateway:
             **dict.fromkeys(CONVERSATIONS, self.conversations),
         }
         self.draining = self.closing = False  # not ready any more; no connection is accepted any more
+        self.ends: float | None = None  # when the time of requests and runs is over, by the monotonic clock
         self.busy: int = 0
         self.sockets: Counter[str] = Counter[str]()  # requests, and the WebSockets of each key
         self._secret = self.config.gateway.secret()
@@ -172,8 +174,9 @@ class Gateway:
         await send({"type": "lifespan.shutdown.complete"})
 
     async def aclose(self) -> None:
-        """Close the connections to upstreams and to the database."""
-        await self.runs.aclose(self.config.gateway.graceful)
+        """Close the connections to upstreams and to the database. `graceful` is for requests and runs together."""
+        now = time.monotonic()
+        await self.runs.aclose(max(0.0, (self.ends or now + self.config.gateway.graceful) - now))
         await self.wire.aclose()
         if self.counters is not None:
             await self.counters.aclose()

@@ -188,6 +188,7 @@ class Server(uvicorn.Server):
             self._reloader.stop()
         # uvicorn cancels what is left without a word to the client, so it is ended a moment before.
         most = self.config.timeout_graceful_shutdown or 0
+        self._gateway.ends = time.monotonic() + most
         last = asyncio.get_running_loop().call_later(most - min(_FAREWELL, most / 4), self._gateway.stop)
         try:
             await super().shutdown(sockets)

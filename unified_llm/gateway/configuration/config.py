@@ -89,7 +89,9 @@ class GatewaySettings(_Table):
         gt=0,
         description="WebSockets that one key has open at the same time, in one process; without keys, all clients.",
     )
-    graceful: float = Field(default=30, gt=0, description="Seconds that open requests may take after SIGTERM.")
+    graceful: float = Field(
+        default=30, gt=0, description="Seconds that open requests and background runs may take after SIGTERM."
+    )
     drain: float = Field(default=0, ge=0, description="Seconds after SIGTERM in which new requests are still accepted, "
                          "while `/health/ready` is 503. `graceful` begins behind them.")  # fmt: skip
 
