@@ -21,6 +21,7 @@ from unified_llm.gateway.state.store import Store
 RESPONSES, INTERACTIONS = "/v1/responses", "/v1beta/interactions"
 PREVIOUS = {RESPONSES: "previous_response_id", INTERACTIONS: "previous_interaction_id"}
 OWN = {RESPONSES: ("openai-responses", "resp_1"), INTERACTIONS: ("google-interactions", "v1_1")}
+NO_FILE = {"type": "input_file", "file_id": "file-\0"}
 paths = pytest.mark.parametrize("path", [RESPONSES, INTERACTIONS])
 forms = pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
 
@@ -188,3 +189,33 @@ def test_what_is_not_stored_has_the_id_of_its_upstream(house: House, store: bool
     gateway = gateway_of(house)
     named = asked(house, gateway, RESPONSES, "anthropic-messages", "Hi", False, store=store)
     assert (named == "resp_msg_1") is not store
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("GET", "/v1/responses/%00", None, 404),
+        ("DELETE", "/v1/responses/%00", None, 404),
+        ("POST", "/v1/responses/%00/cancel", None, 404),
+        ("GET", "/v1/responses/%00/input_items", None, 404),
+        ("GET", "/v1beta/interactions/%00", None, 404),
+        ("GET", "/v1/files/file-%00", None, 404),
+        ("DELETE", "/v1/files/file-%00", None, 404),
+        ("GET", "/v1beta/cachedContents/%00", None, 404),
+        ("GET", "/v1/conversations/conv_%00", None, 404),
+        ("GET", "/v1/conversations/conv_%00/items", None, 404),
+        ("POST", "/v1/responses", {"input": "Hi", "conversation": "conv_\0"}, 404),
+        ("POST", "/v1/responses", {"input": "Hi", "previous_response_id": "\0"}, 400),
+        ("POST", "/v1/responses", {"input": [{"role": "user", "content": [NO_FILE]}]}, 404),
+    ],
+)
+def test_an_id_that_no_row_can_have_is_unknown(
+    house: House, database: str, method: str, path: str, body: dict[str, Any] | None, status: int,
+    caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
+    """PostgreSQL refuses NUL in a text; that is not a database that is away."""
+    gateway = house.gateway(state={"url": database})
+    content = {} if body is None else {"json": {"model": "openai-chat", **body}}
+    done = house.ask(gateway, method, path, **content)
+    assert done.status_code == status and "not found" in done.text, done.text
+    assert not house.seen and "unavailable" not in caplog.text

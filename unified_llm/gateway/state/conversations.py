@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ...foundation.json_codec import dump, parse
 from .database import conversation_items as items
-from .database import conversations
+from .database import conversations, named
 
 if TYPE_CHECKING:
     from .store import Store
@@ -105,7 +105,7 @@ class ConversationStore:
     async def delete_item(self, tenant: str, id_: str, item: str) -> bool:
         """Delete one item; whether there was one."""
         async with self.store.connection(write=True) as connection:
-            where = _of(tenant, id_) & (items.c.id == item)
+            where = _of(tenant, id_) & named(items.c.id, item)
             sizes = [len(row.data) for row in await connection.execute(sa.select(items.c.data).where(where))]
             await connection.execute(sa.delete(items).where(where))
             size = conversations.c.size - sum(sizes)
@@ -141,8 +141,8 @@ async def expire_conversations(connection: AsyncConnection) -> int:
 
 def _is(tenant: str, id_: str) -> Any:
     live = conversations.c.expires > int(time.time())
-    return (conversations.c.tenant == tenant) & (conversations.c.id == id_) & live
+    return (conversations.c.tenant == tenant) & named(conversations.c.id, id_) & live
 
 
 def _of(tenant: str, id_: str) -> Any:
-    return (items.c.tenant == tenant) & (items.c.conversation == id_)
+    return (items.c.tenant == tenant) & named(items.c.conversation, id_)

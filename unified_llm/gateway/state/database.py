@@ -35,9 +35,11 @@ __all__ = [
     "file_parts",
     "file_uses",
     "files",
+    "is_id",
     "make_engine",
     "metadata",
     "migrate",
+    "named",
     "responses",
     "runs",
     "segments",
@@ -291,6 +293,16 @@ def _private(path: Path) -> None:
     """Create the file of the database for its owner alone: it holds conversations."""
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, stat.S_IRUSR | stat.S_IWUSR))
+
+
+def is_id(id: str) -> bool:
+    """Whether a row can have this id."""
+    return len(id) <= 255 and "\0" not in id
+
+
+def named(column: sa.Column[Any], id: str) -> sa.ColumnElement[bool]:
+    """Whether a column has an id that a client sent. No row has one with NUL, and PostgreSQL refuses to look."""
+    return column == id if is_id(id) else sa.false()
 
 
 def writing(engine: AsyncEngine) -> Any:

@@ -21,7 +21,7 @@ from ..configuration.config import StateSettings
 from ..responses.replies import Refusal
 from .database import file_parts as parts
 from .database import file_uses as uses
-from .database import files
+from .database import files, named
 
 if TYPE_CHECKING:
     from .store import Store
@@ -345,11 +345,11 @@ def digest(secret: str) -> str:
 
 
 def _is(tenant: str, kind: str, id: str) -> Any:
-    return (files.c.tenant == tenant) & (files.c.kind == kind) & (files.c.id == id)
+    return (files.c.tenant == tenant) & (files.c.kind == kind) & named(files.c.id, id)
 
 
 def _of(tenant: str, kind: str, id: str) -> Any:
-    return (parts.c.tenant == tenant) & (parts.c.kind == kind) & (parts.c.id == id)
+    return (parts.c.tenant == tenant) & (parts.c.kind == kind) & named(parts.c.id, id)
 
 
 def _fresh() -> Any:

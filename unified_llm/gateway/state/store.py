@@ -24,8 +24,10 @@ from .database import (
     CONNECTIONS,
     async_url,
     counters,
+    is_id,
     make_engine,
     migrate,
+    named,
     responses,
     runs,
     shared_secret,
@@ -194,24 +196,20 @@ class Store:
 
     async def get(self, tenant: str, id: str) -> Stored | None:
         """A stored response; None for one that is unknown, another tenant's or expired."""
-        if not _is_id(id):
-            return None
         async with self.connection() as connection:
             found = (await connection.execute(sa.select(responses).where(_is(tenant, id)))).first()
         return None if found is None else _unpacked(found)
 
     async def has(self, tenant: str, id: str) -> bool:
         """Whether no row of a tenant may get this id: one has it, which may have expired, or none can have it."""
-        if not _is_id(id):
+        if not is_id(id):
             return True
-        named = (responses.c.tenant == tenant) & (responses.c.id == id)
+        query = sa.select(responses.c.id).where((responses.c.tenant == tenant) & (responses.c.id == id))
         async with self.connection() as connection:
-            return (await connection.execute(sa.select(responses.c.id).where(named))).first() is not None
+            return (await connection.execute(query)).first() is not None
 
     async def conversation(self, tenant: str, id: str) -> list[Stored] | None:
         """A response and those it goes on from, the last first; None where one of them is unknown."""
-        if not _is_id(id):
-            return None
         first = sa.select(responses.c.id, responses.c.previous, sa.literal(1).label("depth")).where(_is(tenant, id))
         chain = first.cte("chain", recursive=True)
         before = responses.alias("before")
@@ -235,6 +233,8 @@ class Store:
 
     async def delete(self, tenant: str, id: str) -> bool:
         """Delete a response, its request and its event log; whether there was one."""
+        if not is_id(id):
+            return False
         async with self.connection(write=True) as connection:
             # The run first: the end of one that is under way is waited for, and its response is seen afterwards.
             run = await connection.execute(sa.delete(runs).where((runs.c.tenant == tenant) & (runs.c.id == id)))
@@ -363,11 +363,6 @@ class Store:
             await asyncio.sleep(0.1 if count == _LOT else _SWEEP)
 
 
-def _is_id(id: str) -> bool:
-    """Whether a row can have this id."""
-    return len(id) <= 255 and "\0" not in id
-
-
 def _is_refused(cause: BaseException) -> bool:
     """Whether the database refused a value, which does not concern others (class 22: data exceptions)."""
     return isinstance(cause, OverflowError) or str(getattr(cause, "sqlstate", None) or "").startswith("22")
@@ -375,7 +370,7 @@ def _is_refused(cause: BaseException) -> bool:
 
 def _is(tenant: str, id: str) -> Any:
     """A response of a tenant that has not expired."""
-    return (responses.c.tenant == tenant) & (responses.c.id == id) & (responses.c.expires > int(time.time()))
+    return (responses.c.tenant == tenant) & named(responses.c.id, id) & (responses.c.expires > int(time.time()))
 
 
 _packer, _unpacker = zstandard.ZstdCompressor(level=1), zstandard.ZstdDecompressor()

@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ....foundation.json_codec import dump
-from ..database import runs
+from ..database import named, runs
 from ..group_writes import Ending
 from ..store import Conflict, Store, Stored
 from .event_log import Run, read_run
@@ -22,7 +22,7 @@ _OPEN = runs.c.status == "in_progress"
 
 async def find(store: Store, tenant: str, id_: str) -> Run | None:
     """A run of a tenant."""
-    where = (runs.c.id == id_) & (runs.c.tenant == tenant) & (runs.c.expires > int(time.time()))
+    where = named(runs.c.id, id_) & (runs.c.tenant == tenant) & (runs.c.expires > int(time.time()))
     async with store.connection() as connection:
         row = (await connection.execute(sa.select(runs).where(where))).first()
     return None if row is None else read_run(row)
