@@ -195,3 +195,52 @@ def test_weights_and_rates_are_not_mixed() -> None:
     assert imported(yaml.safe_dump({"model_list": entries})).config.models["m"].weights == [1, 2, 1]
     rates = [{**each, "litellm_params": {**each["litellm_params"], "weight": None}} for each in entries]
     assert imported(yaml.safe_dump({"model_list": rates})).config.models["m"].weights == [100, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "row"),
+    [
+        (
+            {"model": "bedrock/converse/us.amazon.nova-pro-v1:0", "aws_region_name": "us-west-2"},
+            {"model": "amazon-bedrock/us.amazon.nova-pro-v1:0", "protocol": "amazon-converse", "auth": "aws",
+             "variables": {"region": "us-west-2"}},
+        ),
+        (
+            {"model": "bedrock/us-gov-west-1/anthropic.claude-v2"},
+            {"model": "amazon-bedrock/anthropic.claude-v2", "auth": "aws", "variables": {"region": "us-gov-west-1"}},
+        ),
+        (
+            {"model": "bedrock/invoke/anthropic.claude-v2", "api_key": "os.environ/AWS_BEARER_TOKEN_BEDROCK",
+             "aws_region_name": "eu-west-1"},
+            {"model": "amazon-bedrock/anthropic.claude-v2", "variables": {"region": "eu-west-1"}},
+        ),
+        (
+            {"model": "azure/responses/gpt-5", "api_base": "https://r.cognitiveservices.azure.com/", "client_id": "c"},
+            {"model": "azure/gpt-5", "protocol": "openai-responses", "auth": "azure", "variables": {"resource": "r"}},
+        ),
+        (
+            {"model": "anthropic/x", "api_base": "https://inside", "api_key": "os.environ/ANTHROPIC_API_KEY"},
+            {"model": "x", "base_url": "https://inside", "protocol": "anthropic-messages",
+             "key_env": ["ANTHROPIC_API_KEY"]},
+        ),
+        ({"model": "litellm_proxy/gpt-4o", "api_base": "http://o:4000"}, {"model": "gpt-4o", "base_url": "http://o:4000"}),
+        (
+            {"model": "meta/llama", "custom_llm_provider": "openai", "api_base": "http://o:1/v1"},
+            {"model": "meta/llama", "base_url": "http://o:1/v1"},
+        ),
+        ({"model": "openai/x", "api_base": "os.environ/THE_BASE"}, {"model": "x", "base_url": "http://in:1/v1"}),
+    ],
+)  # fmt: skip
+def test_what_litellm_writes_into_a_model_and_where_its_credentials_go(
+    monkeypatch: pytest.MonkeyPatch, parameters: Any, row: dict[str, Any]
+) -> None:
+    monkeypatch.setenv("THE_BASE", "http://in:1/v1")
+    (made,) = one(**parameters).config.upstreams.values()
+    assert made.model_dump(exclude_defaults=True) == row
+
+
+def test_a_variable_that_is_not_set_is_named() -> None:
+    (left,) = one(model="azure/x", api_base="os.environ/NOT_SET_HERE").left
+    assert "NOT_SET_HERE" in left and "left out" in left
+    (left, *_) = one(model="unheard/x", api_base="http://in:1/v1").left
+    assert "unknown provider 'unheard'" in left and "Chat Completions" in left

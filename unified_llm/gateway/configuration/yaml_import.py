@@ -7,6 +7,7 @@ without a counterpart) is ever part of the result or of a message: messages name
 from __future__ import annotations
 
 import json
+import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -130,7 +131,12 @@ class _Import:
         base = given.get("api_base")
         server = slash and prefix in _format()["servers"]["prefixes"]
         whose = None if server else self._provider(prefix if slash else "", model)
-        plain = rest if slash and (server or whose is not None) else model
+        row: dict[str, Any] = {}
+        if "/" in rest:
+            rest = self._route_of(prefix, rest, row)
+        # A server is sent the model without the prefix, whether that is known here or not.
+        is_named = server or whose is not None or (isinstance(base, str) and not given.get("custom_llm_provider"))
+        plain = rest if slash and is_named else model
         if whose is None and not isinstance(base, str):
             self.left.append(
                 f"{path}.model: unknown provider {prefix!r}"
@@ -138,17 +144,23 @@ class _Import:
                 else f"{path}.model: has no provider prefix; write provider/model"
             )
             return None
-        row: dict[str, Any] = {}
         if isinstance(base, str) and not self._base(path, base, prefix, whose, row):
             return None
-        if (key := self._key(path, name, given.get("api_key"))) and key not in (whose.key_env if whose else ()):
+        if whose is None and not server:
+            self.left.append(f"{path}.model: unknown provider {prefix!r}; its api_base gets Chat Completions")
+        # The key of a provider goes to the provider's own hosts; elsewhere it has to be named.
+        usual = whose.key_env if whose is not None and "base_url" not in row else ()
+        if (key := self._key(path, name, given.get("api_key"))) and key not in usual:
             row["key_env"] = key
+        if key is None and "base_url" not in row and (login := _format()["logins"].get(prefix)):
+            if login["always"] or any(map(given.get, login["fields"])):
+                row["auth"] = login["auth"]
         for field, variable in _format()["variables"].items():
             if isinstance(value := given.get(field), str):
-                if value.startswith(_format()["environment"]):
+                if (found := _resolved(value)) is None:
                     self.left.append(f"{path}.{field}: set the variable of the provider")
                 else:
-                    row.setdefault("variables", {})[variable] = value
+                    row.setdefault("variables", {})[variable] = found
         if _is_number(given.get("timeout")):
             row["timeout"] = given["timeout"]
         if whose is not None and not row:
@@ -160,6 +172,21 @@ class _Import:
             row["model"] = plain
         made = self._named(name, row)
         return f"{made}/{plain}" if "*" in plain else made
+
+    @staticmethod
+    def _route_of(prefix: str, rest: str, row: dict[str, Any]) -> str:
+        """The model behind the segments of a route and of a value of the URL, which are put into the row."""
+        first, _, model = rest.partition("/")
+        for variable, pattern in _format()["segments"].get(prefix, {}).items():
+            if re.fullmatch(pattern, first):
+                row["variables"] = {variable: first}
+                return model
+        routes = _format()["routes"].get(prefix, {})
+        if first not in routes:
+            return rest
+        if routes[first]:
+            row["protocol"] = routes[first]
+        return model
 
     def _provider(self, prefix: str, model: str) -> Provider | None:
         if prefix:
@@ -176,11 +203,13 @@ class _Import:
 
     def _base(self, path: str, base: str, prefix: str, whose: Provider | None, row: dict[str, Any]) -> bool:
         """Fill a row with the base URL, unless it is one of the provider's own."""
-        if base.startswith(_format()["environment"]):
-            self.left.append(f"{path}.api_base: a URL from a variable is not supported; write it into base_url")
+        if (url := _resolved(base)) is None:
+            variable = base.removeprefix(_format()["environment"])
+            why = f"a URL from a variable is not supported; set {variable} for the import, or write the URL"
+            self.left.append(f"{path}.api_base: {why}; the deployment is left out")
             return False
         try:
-            parts = taken_apart(base)
+            parts = taken_apart(url)
         except InvalidBody:
             parts = None
         if parts is None or not parts.host or not parts.origin.startswith(("http://", "https://")):
@@ -188,8 +217,9 @@ class _Import:
             return False
         if parts.secret:
             self.left.append(f"{path}.api_base: user, password and query of the URL")
-        for each in whose.endpoints if whose is not None else ():
-            pattern = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^./]+)", re.escape("/".join(each.base_url.split("/")[:3])))
+        own = [each.base_url for each in whose.endpoints] if whose is not None else []
+        for each in (*own, *(_format()["hosts"].get(prefix, ()) if own else ())):
+            pattern = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^./]+)", re.escape("/".join(each.split("/")[:3])))
             if (match := re.fullmatch(pattern, parts.origin)) is not None:
                 if match.groupdict():
                     row["variables"] = match.groupdict()
@@ -197,7 +227,7 @@ class _Import:
         bare = prefix in _format()["servers"]["bare"] and "/" not in parts.base.partition("://")[2].rstrip("/")
         row["base_url"] = f"{parts.base.rstrip('/')}/v1" if bare else parts.base
         if whose is not None and prefix not in _format()["servers"]["compatible"]:
-            row["protocol"] = whose.protocols[0]
+            row.setdefault("protocol", whose.protocols[0])
         return True
 
     def _key(self, path: str, name: str, value: Any) -> str | None:
@@ -291,6 +321,12 @@ class _Settings(NamedTuple):
     fallbacks: dict[str, list[str]]
     aliases: list[tuple[str, str, str]]
     cooldown: float | None
+
+
+def _resolved(value: str) -> str | None:
+    """A value, or that of the environment variable that it names; None for one that is not set."""
+    mark = _format()["environment"]
+    return os.environ.get(value.removeprefix(mark)) if value.startswith(mark) else value
 
 
 def _is_number(value: Any) -> bool:
