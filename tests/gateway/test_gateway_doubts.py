@@ -57,6 +57,21 @@ def doubted(folder: Path, text: str) -> list[str]:
             "gateway.providers: anthropic has no API key; set ANTHROPIC_API_KEY",
         ),
         (
+            f"{HEAD}[upstreams.u]\nmodel = 'anthropic/claude-opus-4-7'",
+            "upstreams.u: anthropic has no API key; set ANTHROPIC_API_KEY",
+        ),
+        (
+            f"{HEAD}[upstreams.u]\nmodel = 'gpt-4o'\nbase_url = 'http://localhost/v1'\n"
+            f"[keys.k]\nsha256 = '{SHA}'\nbudget = '5 USD/day'",
+            "keys.k.budget: nothing that the key may reach has a listed price, so the budget is never spent",
+        ),
+        (
+            f"{HEAD}[upstreams.u]\nmodel = 'azure/our-deployment'\nvariables = {{ resource = 'r' }}\nauth = 'azure'\n"
+            f"[upstreams.p]\nmodel = 'openai/gpt-4o'\nauth = 'azure'\n"
+            f"[keys.k]\nsha256 = '{SHA}'\nbudget = '5 USD/day'",
+            "keys.k.budget: no listed price for the models of u, so their requests cost nothing",
+        ),
+        (
             f"{HEAD}[models]\nfast = 'local/echo'\n[keys.k]\nsha256 = '{SHA}'\nmodels = ['fats']",
             "keys.k.models: 'fats' is neither in [models] nor an upstream nor a known model",
         ),
@@ -76,7 +91,11 @@ def test_what_may_be_meant_is_not_doubted(tmp_path: Path, monkeypatch: pytest.Mo
     rows += "[upstreams.keyed]\nmodel = 'openai/m'\nkey_env = ['UNSET', 'SET']\n"
     models = "[models]\nfast = 'local/echo'\n'team-*' = 'u0/*'\n"
     names = "models = ['fast', 'u1', 'team-a', 'no*', 'any/model', 'local/*']\nupstreams = ['u*', 'local']"
-    assert doubted(tmp_path, f"{HEAD}{rows}{models}[keys.k]\nsha256 = '{SHA}'\n{names}") == []
+    rows += "[upstreams.priced]\nmodel = 'gpt-4o'\nprovider = 'openai'\nbase_url = 'http://localhost/v1'\n"
+    budget = "budget = '5 USD/day'"
+    assert doubted(tmp_path, f"{HEAD}{rows}{models}[keys.k]\nsha256 = '{SHA}'\n{names}\n") == []
+    paid = f"[keys.k]\nsha256 = '{SHA}'\n{budget}\nupstreams = ['u1', 'priced']"
+    assert doubted(tmp_path, f"{HEAD}{rows}{models}{paid}") == []
 
 
 def test_check_prints_doubts_and_succeeds(tmp_path: Path) -> None:

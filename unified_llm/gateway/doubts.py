@@ -8,9 +8,13 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
+from ..client.upstreams.upstream import Upstream
+from ..foundation.errors import InvalidBody, UnknownModel, UnknownProvider
 from ..models.endpoints import provider
+from ..models.pricing import cost
 from ..models.provider_table import aliases
 from .configuration.config import Config, is_loopback
+from .configuration.values import limit
 from .upstreams.routing import Router
 
 __all__ = ["doubts"]
@@ -36,10 +40,13 @@ def doubts(config: Config, router: Router) -> Iterator[str]:
             yield f"upstreams.{name}.key_env: {', '.join(row.key_env)} {verb}; requests are sent without an API key"
         if row.base_url is not None and _is_exposed(row.base_url):
             yield f"upstreams.{name}.base_url: http:// to a public address: prompts and API keys are sent unencrypted"
+        whose = router.upstreams[name].provider if name in router.upstreams else None
+        if whose and not (row.base_url or row.key_env or row.auth or row.headers or row.query):
+            if missing := _missing_key(whose):
+                yield f"upstreams.{name}: {whose} has no API key; set {missing}"
     for name in dict.fromkeys(aliases().get(each, each) for each in config.gateway.providers or ()):
-        found = provider(name)
-        if found.key_env and not found.login and found.key() is None:
-            yield f"gateway.providers: {name} has no API key; set {' or '.join(found.key_env)}"
+        if missing := _missing_key(name):
+            yield f"gateway.providers: {name} has no API key; set {missing}"
     reached = (*router.upstreams, *router.providers)
     for name, key in config.keys.items():
         for pattern in key.upstreams:
@@ -51,6 +58,38 @@ def doubts(config: Config, router: Router) -> Iterator[str]:
             # Which models a provider has is not known for certain: a pattern, or a name of its own, may be right.
             if not set("*?[/") & set(model) and not router.routes(model):
                 yield f"keys.{name}.models: {model!r} is neither in [models] nor an upstream nor a known model"
+        if any(limit(each).unit == "usd" for each in (*key.limits, *([key.budget] if key.budget else ()))):
+            yield from _free(name, key.upstreams, router)
+
+
+def _missing_key(name: str) -> str:
+    """The variables of the key of a provider, where none is set and it has no login of its own."""
+    found = provider(name)
+    return " or ".join(found.key_env) if found.key_env and not found.login and found.key() is None else ""
+
+
+def _free(key: str, patterns: Sequence[str], router: Router) -> Iterator[str]:
+    """What a budget does not count, because the catalog has no price. An own server may cost nothing indeed."""
+    reached = {name: each for name, each in router.upstreams.items() if _reaches(patterns, name)}
+    free = [name for name, each in reached.items() if each.model and not _has_price(each)]
+    sold = [name for name in free if reached[name].provider and not provider(str(reached[name].provider)).local]
+    others = [each for each in router.providers if _reaches(patterns, each) and not provider(each).local]
+    if reached and len(free) == len(reached) and not others:
+        yield f"keys.{key}.budget: nothing that the key may reach has a listed price, so the budget is never spent"
+    elif sold:
+        yield f"keys.{key}.budget: no listed price for the models of {', '.join(sold)}, so their requests cost nothing"
+
+
+def _has_price(upstream: Upstream) -> bool:
+    try:
+        bill = cost({"input_tokens": 1, "output_tokens": 1}, f"{upstream.provider}/{upstream.model}", fallback=True)
+    except (InvalidBody, UnknownModel, UnknownProvider, ValueError):
+        return False
+    return bill.known > 0
+
+
+def _reaches(patterns: Sequence[str], name: str) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _is_exposed(url: str) -> bool:

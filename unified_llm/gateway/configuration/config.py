@@ -204,7 +204,7 @@ class UpstreamSettings(_Table):
     model: str | None = Field(default=None, description='`"provider/model"`, or the plain name beside `base_url`.')
     base_url: str | None = Field(default=None, description="Base URL of a server.")
     protocol: str | None = Field(default=None, description="Protocol and dialect. Default: chosen for each request.")
-    provider: str | None = Field(default=None, description="Name in reports and in provenance.")
+    provider: str | None = Field(default=None, description="Name in reports, in provenance and of the prices.")
     key_env: Variables = Field(default=[], description="Variables with the API key; the first that is set is used.")
     auth: Login | None = Field(
         default=None,
