@@ -57,6 +57,12 @@ def doubted(folder: Path, text: str) -> list[str]:
             "gateway.providers: anthropic has no API key; set ANTHROPIC_API_KEY",
         ),
         (
+            f"{HEAD}[upstreams.u]\nmodel = 'anthropic/claude-x'\nbase_url = 'http://localhost'",
+            "upstreams.u.model: 'anthropic/claude-x' is sent as it is, in Chat Completions; for the API of "
+            "anthropic at this URL set provider = 'anthropic', protocol = 'anthropic-messages' "
+            "and model = 'claude-x', else set protocol",
+        ),
+        (
             f"{HEAD}[upstreams.u]\nmodel = 'anthropic/claude-opus-4-7'",
             "upstreams.u: anthropic has no API key; set ANTHROPIC_API_KEY",
         ),
@@ -92,6 +98,9 @@ def test_what_may_be_meant_is_not_doubted(tmp_path: Path, monkeypatch: pytest.Mo
     models = "[models]\nfast = 'local/echo'\n'team-*' = 'u0/*'\n"
     names = "models = ['fast', 'u1', 'team-a', 'no*', 'any/model', 'local/*']\nupstreams = ['u*', 'local']"
     rows += "[upstreams.priced]\nmodel = 'gpt-4o'\nprovider = 'openai'\nbase_url = 'http://localhost/v1'\n"
+    rows += "[upstreams.proxied]\nmodel = 'anthropic/x'\nprotocol = 'openai-chat'\nbase_url = 'http://localhost/v1'\n"
+    rows += "[upstreams.router]\nmodel = 'anthropic/x'\nbase_url = 'https://openrouter.ai/api/v1'\nkey_env = 'SET'\n"
+    rows += "[upstreams.plain]\nmodel = 'meta-llama/x'\nbase_url = 'http://localhost/v1'\n"
     budget = "budget = '5 USD/day'"
     assert doubted(tmp_path, f"{HEAD}{rows}{models}[keys.k]\nsha256 = '{SHA}'\n{names}\n") == []
     paid = f"[keys.k]\nsha256 = '{SHA}'\n{budget}\nupstreams = ['u1', 'priced']"

@@ -12,7 +12,7 @@ from ..client.upstreams.upstream import Upstream
 from ..foundation.errors import InvalidBody, UnknownModel, UnknownProvider
 from ..models.endpoints import provider
 from ..models.pricing import cost
-from ..models.provider_table import aliases
+from ..models.provider_table import aliases, table
 from .configuration.config import Config, is_loopback
 from .configuration.values import limit
 from .upstreams.routing import Router
@@ -41,6 +41,15 @@ def doubts(config: Config, router: Router) -> Iterator[str]:
         if row.base_url is not None and _is_exposed(row.base_url):
             yield f"upstreams.{name}.base_url: http:// to a public address: prompts and API keys are sent unencrypted"
         whose = router.upstreams[name].provider if name in router.upstreams else None
+        first, slash, rest = (row.model or "").partition("/")
+        first = aliases().get(first, first)
+        if row.base_url and slash and whose is row.protocol is None and first in table():
+            # Beside a URL the name is the model's own; `Upstream.of` reads it as a provider and a model.
+            fields = f"provider = {first!r}, protocol = {provider(first).protocols[0]!r} and model = {rest!r}"
+            yield (
+                f"upstreams.{name}.model: {row.model!r} is sent as it is, in Chat Completions; "
+                f"for the API of {first} at this URL set {fields}, else set protocol"
+            )
         if whose and not (row.base_url or row.key_env or row.auth or row.headers or row.query):
             if missing := _missing_key(whose):
                 yield f"upstreams.{name}: {whose} has no API key; set {missing}"
