@@ -211,6 +211,19 @@ def test_the_end_of_the_log_is_written_when_the_gateway_closes(house: House, tmp
     assert [json.loads(each) for each in path.read_text("utf-8").splitlines()] == lines(gateway)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_log_without_room_is_one_line_and_no_failure(
+    house: House, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gateway = over(house, Canned(CHAT, model="m"), telemetry={"log": "/dev/full"})
+    for _ in range(3):
+        assert post(house, gateway).status_code == 200
+        house.run(asyncio.sleep(0.15))
+    told = [each.getMessage() for each in caplog.records if each.name == "unified_llm.gateway"]
+    assert told == ["the request log cannot be written: No space left on device"]
+    assert "Traceback" not in capsys.readouterr().err
+
+
 def test_the_log_is_a_logger(house: House, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "unified_llm.gateway.requests")
     gateway = over(house, Canned(CHAT, model="m"))

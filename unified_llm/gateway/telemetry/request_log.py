@@ -12,6 +12,7 @@ import errno
 import logging
 import os
 import sys
+from contextlib import suppress
 from logging.handlers import WatchedFileHandler
 
 from ..configuration.config import ConfigError
@@ -20,6 +21,7 @@ __all__ = ["RequestLog", "check_log", "opened"]
 
 _NO_FILES = ("off", "logging", "stdout", "stderr")
 
+_log = logging.getLogger("unified_llm.gateway")
 _PAUSE = 0.1  # seconds
 _MOST = 1_000  # lines that wait
 
@@ -32,6 +34,18 @@ class RequestLog:
         self._lines: list[bytes] = []
         self._timer: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._failed = self._is_told = False
+        if handler is not None:
+            handler.handleError = self._failure  # type: ignore[method-assign]
+
+    def _failure(self, record: logging.LogRecord) -> None:
+        """One line on the log of the gateway for a file that cannot be written, until it can be again: logging prints a
+        traceback and the lines each time."""
+        self._failed = True
+        if not self._is_told:
+            self._is_told = True
+            reason = sys.exc_info()[1]
+            _log.warning("the request log cannot be written: %s", getattr(reason, "strerror", None) or reason)
 
     def add(self, line: bytes) -> None:
         """Write a line, at once or soon."""
@@ -54,8 +68,9 @@ class RequestLog:
         """Write the lines that wait."""
         lines, self._lines, self._timer = self._lines, [], None
         if lines and self._handler is not None:
-            text = b"\n".join(lines).decode()
+            text, self._failed = b"\n".join(lines).decode(), False
             self._handler.handle(logging.makeLogRecord({"msg": text, "levelno": logging.INFO}))
+            self._is_told = self._failed
 
     def close(self) -> None:
         """Write the lines that wait, and close the file."""
@@ -63,7 +78,8 @@ class RequestLog:
             self._timer.cancel()
         self.flush()
         if self._handler is not None:
-            self._handler.close()
+            with suppress(OSError):  # what had no room is reported
+                self._handler.close()
 
 
 def opened(where: str, name: str) -> RequestLog | None:
