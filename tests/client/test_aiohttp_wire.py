@@ -363,6 +363,21 @@ def test_no_secret_is_shown(
     assert server.asked == 2
 
 
+def test_the_error_of_a_connection_has_no_object_of_a_library(server: Loopback) -> None:
+    server.answer = lambda exchange: exchange.send(streamed(STREAM[0], end=False)) is not None
+
+    async def ask(upstream: ul.Upstream) -> None:
+        async with OverAiohttp(upstream, retry=ul.Retry.never()) as client:
+            found: Any = await client.responses.create(input="Hi", stream=True)
+            async for _ in found:
+                pass
+
+    for base_url in (server.upstream().base_url, "https://127.0.0.1:9", "http://127.0.0.1:9"):
+        with pytest.raises(ul.APIError) as caught:
+            run(ask(server.upstream(base_url=base_url)))
+        assert not set("<>") & set(str(caught.value)) and "ssl:" not in str(caught.value)
+
+
 def test_what_was_prepared_is_prepared_for_one_upstream(server: Loopback) -> None:
     """Requests that are equal but for their upstream register their credentials with their own."""
 

@@ -6,6 +6,8 @@ is not ours to translate, and passes.
 
 from __future__ import annotations
 
+import re
+
 import httpx2
 
 from ...foundation.errors import APIError
@@ -30,6 +32,11 @@ _OF_AIOHTTP = {
 }
 
 
+# Objects in the texts of aiohttp, which are of no use to a reader: a TLS context, and the exception below.
+_CONTEXT = re.compile(r" ssl:(?:<[^>]*>|\S+) \[(.*)\]$", re.DOTALL)
+_BELOW = re.compile(r": <\w+: \d+, message=.*>$", re.DOTALL)
+
+
 def as_http_error(error: Exception) -> httpx2.HTTPError | APIError | None:
     """The error as the rules expect it; None for one that is not of the HTTP library's making.
 
@@ -46,9 +53,20 @@ def as_http_error(error: Exception) -> httpx2.HTTPError | APIError | None:
     if module == "aiohttp":
         kinds = {each.__name__ for each in type(error).__mro__}
         kind = next((kind for name, kind in _OF_AIOHTTP.items() if name in kinds), httpx2.ReadError)
-        return kind(str(error) or type(error).__name__)
+        return kind(_words(str(error)) or type(error).__name__)
     if isinstance(error, TimeoutError):
         return httpx2.ReadTimeout(str(error))
     if module in _LAYERS or isinstance(error, ConnectionError) or foreign:
         return httpx2.ReadError(str(error) or type(error).__name__)
     return None
+
+
+def _words(text: str) -> str:
+    """The text of an error of aiohttp without the objects in it.
+
+    >>> _words("Cannot connect to host inside:1 ssl:<ssl.SSLContext object at 0x7f> [Name or service not known]")
+    'Cannot connect to host inside:1: Name or service not known'
+    >>> _words("Response payload is not completed: <ContentLengthError: 400, message='Not enough data.'>")
+    'Response payload is not completed'
+    """
+    return _BELOW.sub("", _CONTEXT.sub(r": \1", text))
