@@ -89,9 +89,7 @@ class GatewaySettings(_Table):
         gt=0,
         description="WebSockets that one key has open at the same time, in one process; without keys, all clients.",
     )
-    graceful: float = Field(
-        default=30, gt=0, description="Seconds that open requests and background runs may take after SIGTERM."
-    )
+    graceful: float = Field(default=30, gt=0, description="Seconds that requests and runs may take after SIGTERM.")
     drain: float = Field(default=0, ge=0, description="Seconds after SIGTERM in which new requests are still accepted, "
                          "while `/health/ready` is 503. `graceful` begins behind them.")  # fmt: skip
 
@@ -217,7 +215,8 @@ class UpstreamSettings(_Table):
     headers: dict[str, str] = Field(default={}, description="Headers of every request.")
     query: dict[str, str] = Field(default={}, description="Query parameters of every request.")
     scope: str | None = Field(default=None, description="Label of the credential that opaque data is bound to.")
-    timeout: float | None = Field(default=None, gt=0, description="Seconds to wait for each part of a response.")
+    timeout: float | None = Field(default=None, gt=0, description="Seconds to wait for a connection, and for each part "
+                                  "of a response. Default: 10 and 600.")  # fmt: skip
     defaults: dict[str, Any] = Field(default={}, description="Wire fields for requests that do not set them.")
     variables: dict[str, str] = Field(default={}, description="Values for names in the provider's URL.")
     path: str | None = Field(default=None, description="Path that replaces the protocol's own.")
