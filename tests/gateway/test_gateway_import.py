@@ -244,3 +244,20 @@ def test_a_variable_that_is_not_set_is_named() -> None:
     assert "NOT_SET_HERE" in left and "left out" in left
     (left, *_) = one(model="unheard/x", api_base="http://in:1/v1").left
     assert "unknown provider 'unheard'" in left and "Chat Completions" in left
+
+
+def test_deployments_of_a_later_order_come_after_the_others() -> None:
+    given = [("groq/a", {"order": 2}), ("mistral/b", {"order": 1, "rpm": 9}), ("xai/c", {"order": 1, "rpm": 3}),
+             ("cerebras/d", {})]  # fmt: skip
+    entries = [{"model_name": "m", "litellm_params": {"model": model, **more}} for model, more in given]
+    found = imported(yaml.safe_dump({"model_list": entries}))
+    route = found.config.models["m"]
+    assert (
+        route.to == ["mistral/b", "xai/c", "groq/a", "cerebras/d"] and route.weights == [9, 3, 0, 0] and not found.left
+    )
+
+
+@pytest.mark.parametrize("entries", [[{"rpm": 9}], [{"rpm": 9, "weight": 2}, {"weight": 1}]])
+def test_a_rate_that_shares_nothing_is_named(entries: list[dict[str, Any]]) -> None:
+    models = [{"model_name": "m", "litellm_params": {"model": f"groq/{n}", **e}} for n, e in enumerate(entries)]
+    assert imported(yaml.safe_dump({"model_list": models})).left == ("model_list[0].litellm_params.rpm",)

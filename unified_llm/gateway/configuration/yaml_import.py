@@ -7,6 +7,7 @@ without a counterpart) is ever part of the result or of a message: messages name
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import tomllib
@@ -28,7 +29,7 @@ __all__ = ["Imported", "imported"]
 
 _NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_USED = frozenset(("model", "api_key", "api_base", "timeout", "weight", "rpm"))
+_USED = frozenset(("model", "api_key", "api_base", "timeout", "weight", "rpm", "order"))
 
 
 class Imported(NamedTuple):
@@ -42,11 +43,14 @@ class Imported(NamedTuple):
 
 
 class _Target(NamedTuple):
-    """A deployment: its upstream, and what shares the requests of a model, a weight or the requests that it may get."""
+    """A deployment: its upstream, and what shares the requests of a model, a weight or the requests that it may get;
+    those of the lowest order share them, and the others come after them."""
 
+    path: str
     name: str
     weight: Any
     rate: Any
+    order: Any
 
 
 @lru_cache(1)
@@ -123,7 +127,9 @@ class _Import:
         if found.count("*") > name.count("*"):
             self.left.append(f"{inside}.model: more '*' than in model_name")
             return
-        self.models.setdefault(name, []).append(_Target(found, given.get("weight"), given.get("rpm")))
+        self.models.setdefault(name, []).append(
+            _Target(inside, found, given.get("weight"), given.get("rpm"), given.get("order"))
+        )
 
     def _upstream(self, path: str, name: str, model: str, given: Mapping[str, Any]) -> str | None:
         """The target of a deployment; an upstream is made where a provider's name is not enough."""
@@ -294,10 +300,17 @@ class _Import:
 
     def _route(self, name: str, own: list[_Target], settings: _Settings) -> dict[str, Any]:
         """The table of one model: its deployments share the requests, its fallbacks come after them."""
+        own = sorted(own, key=lambda each: each.order if _is_number(each.order) else math.inf)
+        first = own[0].order if _is_number(own[0].order) else None
         shares = [each.weight for each in own]
-        if not any(map(_is_number, shares)):  # the two have different units, and one list has one of them
+        if not any(map(_is_number, shares)) and len(own) > 1:  # both have different units, and one list has one of them
             shares = [each.rate for each in own]
-        to = {each.name: share if _is_number(share) else 1 for each, share in zip(own, shares, strict=True)}
+        else:
+            self.left += [f"{each.path}.rpm" for each in own if each.rate is not None]
+        to: dict[str, Any] = {}
+        for each, share in zip(own, shares, strict=True):
+            share = share if _is_number(share) else 1
+            to.setdefault(each.name, share if each.order == first or first is None else 0)
         spare = {
             target.name: None
             for other in settings.fallbacks.get(name, settings.fallbacks.get("*", ()))
