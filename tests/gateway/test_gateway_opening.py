@@ -17,6 +17,7 @@ from gateway.databases import stored, upgrade_tables, with_store
 from gateway.serving import House
 from unified_llm.gateway.configuration.config import ConfigError, StateSettings
 from unified_llm.gateway.state import database as stores
+from unified_llm.gateway.state import store as store_module
 from unified_llm.gateway.state.database import migrate
 from unified_llm.gateway.state.store import Store, Stored, StoreUnavailable
 from waiting import PATIENCE
@@ -236,3 +237,22 @@ def test_a_request_that_waits_for_a_connection_is_refused_once_the_database_is_a
         return done
 
     assert {type(each) for each in with_store(house, postgresql, used)} == {StoreUnavailable}
+
+
+def test_the_log_has_when_the_database_is_back(
+    house: House, database: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "_PAUSE", 0.05)
+
+    async def used(store: Store) -> None:
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable):
+                async with store.connection():
+                    raise OSError("fails on purpose")
+            await asyncio.sleep(0.1)
+        for _ in range(2):
+            assert await store.get("", "x") is None
+
+    with_store(house, database, used)
+    away = "the database is unavailable: OSError: fails on purpose"
+    assert [each.getMessage() for each in caplog.records] == [away, away, "the database is available again"]

@@ -302,6 +302,9 @@ class Store:
             if not _is_refused(cause):
                 self._away = time.monotonic() + _PAUSE
             raise StoreUnavailable("the database is unavailable") from None
+        if self._away and not self.is_away:
+            self._away = 0.0
+            _log.warning("the database is available again")
 
     async def _write(self) -> None:
         """Commit what is waiting, in groups. A group that fails gets the error and is not tried again.
