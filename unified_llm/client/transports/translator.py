@@ -31,7 +31,6 @@ from ...foundation.errors import (
 from ...foundation.json_codec import dump, parse
 from ...foundation.secret import Secret, SecretLike
 from ...foundation.urls import filled
-from ...foundation.usage_errors import InvalidArgument
 from ...losses import Levels, Losses
 from ...passes.convert import Converted, convert, write
 from ...passes.reading import read
@@ -45,10 +44,9 @@ from ..sending.retry import Retry
 from ..state.response_memory import Memory, keeps
 from ..state.store import without_thread
 from ..telemetry.operation import SILENT, Telemetry, count_losses
-from ..upstreams.logins import credited
 from ..upstreams.protocol_selection import settled
 from ..upstreams.upstream import Upstream
-from ..upstreams.upstream import upstream as choose
+from .given_upstreams import Given
 from .memory_routes import Kept, kept, missing
 from .report_headers import CALLER, ESTIMATE, HOPS, LOSSES, PROTOCOL, UPSTREAM, loss_headers, served
 from .route_matching import Match, own_headers, recognize
@@ -118,7 +116,7 @@ class Translator:
         telemetry: Telemetry = SILENT,
         **options: Any,
     ) -> None:
-        given = list(upstreams) if isinstance(upstreams, (list, tuple)) else [upstreams]
+        self._given: Given = Given(upstreams, options)
         self.surface = surface
         self.vault: Vault = vault if vault is not None else MemoryVault()
         self.secret: Secret | None = process_secret() if secret is None else Secret.of(secret)
@@ -132,46 +130,10 @@ class Translator:
         self.retry: Retry = retry if retry is not None else Retry.never()
         self.memory: Memory = Memory(secret=self.secret)
         self.asked: Converted | None = None  # the request whose stream is read again
-        key, headers, query = (options.pop(name, None) for name in ("api_key", "headers", "query"))
-        self._credentials = (key, headers or {}, query or {})
-        self._auth = options.pop("auth", None)
-        self._options = options
-        # What needs no model is looked up once, and a wrong name fails at once.
-        self._refs: list[Any] = []
-        for each in given:
-            self._refs.append(each if _open(each) else self._entitled(choose(each, **options), each, len(self._refs)))
-        self._chosen: dict[tuple[int, str | None], Upstream] = {}
-
-    def _entitled(self, made: Upstream, ref: Any, place: int, model: str | None = None) -> Upstream:
-        """An upstream with the credentials that are for it: those of the first one's origin (`Core._entitled`)."""
-        key, headers, query = self._credentials
-        entitled = place == 0 or made.origin == self._upstream(0, self._refs[0], model).origin
-        if not isinstance(ref, (str, Upstream)) and ref is not None:
-            key = None  # an SDK's client logs in by itself
-        if self._auth is not None and entitled:
-            made = made.with_(auth=self._auth)
-        made = credited(made, entitled, key, {}, query)
-        if entitled and headers:
-            made = made.with_(headers={**made.headers, **headers})
-        return made
 
     def upstreams(self, model: str | None) -> list[Upstream]:
         """The upstreams for a model."""
-        return [self._upstream(place, ref, model) for place, ref in enumerate(self._refs)]
-
-    def _upstream(self, place: int, ref: Any, model: str | None) -> Upstream:
-        if isinstance(ref, Upstream):
-            return ref
-        found = self._chosen.get((place, model))
-        if found is None:
-            if ref is None and (not model or "/" not in model or "://" in model):
-                hint = f"use 'provider/{model}' or http_client('provider/model')"
-                raise InvalidArgument(f"model {model!r} has no provider prefix; {hint}")
-            name = model if ref is None else f"{ref}/{model}" if model else ref
-            found = self._entitled(choose(name, **self._options), name, place, model)
-            if len(self._chosen) < 1_000:
-                self._chosen[place, model] = found
-        return found
+        return self._given.of(model)
 
     def steps(self, incoming: Incoming) -> Generator[Any, Any, Reply]:
         """Answer a request. Raises `APIConnectionError` and `APITimeoutError`; transports have errors of their own."""
@@ -189,7 +151,7 @@ class Translator:
             if (told := kept(self.memory, match, incoming.query, self._caller(incoming))) is not None:
                 return self._remembered(told, match.protocol)
             # The model does not determine which upstream has an answer that is not in memory.
-            asked = self.upstreams(model) if "id" not in match.names or None not in self._refs else []
+            asked = self.upstreams(model) if "id" not in match.names or self._given.is_fixed else []
             if match.route.kind.endswith("request"):
                 asked = [settled(each, body, match.protocol) for each in asked]
                 return (yield from self._request(incoming, match, body, asked))
@@ -409,8 +371,3 @@ def _usage(found: Answer) -> Mapping[str, Any] | None:
     except InvalidBody:
         return None
     return None if usage is None else usage.model_dump(mode="json", exclude_unset=True)
-
-
-def _open(ref: Any) -> bool:
-    """Whether a reference waits for the model a request names."""
-    return ref is None or (isinstance(ref, str) and "/" not in ref)
