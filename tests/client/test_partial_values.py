@@ -57,6 +57,19 @@ class Dog(BaseModel):
     name: str
 
 
+class Chain(BaseModel):
+    number: int
+    rest: Chain | None = None
+
+
+class Both(BaseModel):
+    both: list[Both | Either]
+
+
+class Either(BaseModel):
+    either: list[Both | Either]
+
+
 PERSON = {
     "name": 'Ada "L" \u00e9',
     "born": "1815-12-10",
@@ -183,6 +196,17 @@ def test_a_union_is_shown_once_only_one_member_fits() -> None:
     assert value_at(Cat | Dog, '{"name": "Rex", "kind": "dog"') == Dog(kind="dog", name="Rex")
     assert value_at(Cat | Dog, '{"kind": "cat", "name": "T') == Cat(kind="cat", name="T")
     assert value_at(list[int | str], '["on') == ["on"]
+
+
+def test_a_union_of_types_that_contain_themselves_is_read_in_linear_time() -> None:
+    value = value_at(
+        Chain, '{"number": 1, "rest": ' * 40 + '{"number": 2'
+    )  # 2**40 steps where each level is read twice
+    for _ in range(40):
+        value = value.rest
+    assert isinstance(value, Chain) and value.rest is None
+    found = value_at(list[Both | Either], "[" + '{"both": [' * 20 + '{"either": [')
+    assert isinstance(found, list)
 
 
 def test_what_a_validator_computes_waits_for_the_whole_value() -> None:

@@ -46,6 +46,27 @@ def partial_value(type_: Any, value: Any, final: Any) -> Any:
     >>> partial_value(list[typing.Literal["one", "oneself"]], ["one", "one"], ["one"])
     ['one']
     """
+    return _partial(type_, value, final, {})
+
+
+_Seen = dict[tuple[int, int], tuple[Any, Any]]
+"""The values made of one JSON text, by the identities of type and JSON; the type is kept so that its identity is."""
+
+
+def _partial(type_: Any, value: Any, final: Any, seen: _Seen) -> Any:
+    """`partial_value` of a piece; an object or a list is read once for each type.
+
+    Each member of a union looks into it, so a type that contains itself in a union would take twice as long a level.
+    """
+    if not isinstance(value, (dict, list)):
+        return _made(type_, value, final, seen)
+    key = id(type_), id(value)
+    if key not in seen:
+        seen[key] = type_, _made(type_, value, final, seen)
+    return seen[key][1]
+
+
+def _made(type_: Any, value: Any, final: Any, seen: _Seen) -> Any:
     type_, checked = _bare(type_)
     origin = get_origin(type_)
     if type_ is Any or type_ is object:
@@ -53,16 +74,16 @@ def partial_value(type_: Any, value: Any, final: Any) -> Any:
     if checked:
         return MISSING if final is MISSING else _whole(type_, value)
     if origin in (typing.Union, types.UnionType):
-        return _member(get_args(type_), value, final)
+        return _member(get_args(type_), value, final, seen)
     if isinstance(value, dict):
         fields = _fields(type_)
         if fields is not None:
-            return _object(type_, fields, value, final)
+            return _object(type_, fields, value, final, seen)
         if type_ in _MAPPINGS or origin in _MAPPINGS:
-            return _mapping(get_args(type_) or (Any, Any), value, final)
-        return _root(type_, value, final)
+            return _mapping(get_args(type_) or (Any, Any), value, final, seen)
+        return _root(type_, value, final, seen)
     if isinstance(value, list):
-        return _list(type_, origin, value, final)
+        return _list(type_, origin, value, final, seen)
     if final is MISSING:
         return value if type_ is str and isinstance(value, str) else MISSING
     return _whole(type_, value)
@@ -119,6 +140,8 @@ def _known_fields(type_: Any) -> dict[str, _Field] | None:
     if isinstance(type_, type) and issubclass(type_, BaseModel):
         if issubclass(type_, RootModel):
             return None
+        if not type_.__pydantic_fields_complete__:  # a class that was not defined yet when this one was
+            type_.model_rebuild()
         fields = type_.__pydantic_fields__
         return {
             name: _Field(
@@ -156,7 +179,9 @@ def _default(field: dataclasses.Field[Any]) -> Any:
     return lambda: default
 
 
-def _read(fields: Mapping[str, _Field], value: dict[str, Any], final: Any) -> tuple[dict[str, Any], list[str]]:
+def _read(
+    fields: Mapping[str, _Field], value: dict[str, Any], final: Any, seen: _Seen
+) -> tuple[dict[str, Any], list[str]]:
     """The fields that have a value, and the names of those whose complete value does not fit."""
     last = next(reversed(value), None)
     found: dict[str, Any] = {}
@@ -166,7 +191,7 @@ def _read(fields: Mapping[str, _Field], value: dict[str, Any], final: Any) -> tu
         if key is None:
             continue
         if key == last:
-            made = partial_value(field.type, value[key], _within(final, key))
+            made = _partial(field.type, value[key], _within(final, key), seen)
         else:
             made = _whole(field.type, value[key])
             if made is MISSING:
@@ -183,8 +208,8 @@ def _within(final: Any, key: Any) -> Any:
         return MISSING
 
 
-def _object(type_: Any, fields: Mapping[str, _Field], value: dict[str, Any], final: Any) -> Any:
-    found, _ = _read(fields, value, final)
+def _object(type_: Any, fields: Mapping[str, _Field], value: dict[str, Any], final: Any, seen: _Seen) -> Any:
+    found, _ = _read(fields, value, final, seen)
     if typing.is_typeddict(type_):
         return found
     values = {name: found[name] if name in found else field.default() for name, field in fields.items()}
@@ -199,18 +224,18 @@ def _object(type_: Any, fields: Mapping[str, _Field], value: dict[str, Any], fin
         return MISSING
 
 
-def _mapping(types_: tuple[Any, ...], value: dict[str, Any], final: Any) -> Any:
+def _mapping(types_: tuple[Any, ...], value: dict[str, Any], final: Any, seen: _Seen) -> Any:
     last = next(reversed(value), None)
     out: dict[Any, Any] = {}
     for key, each in value.items():
         name = _whole(types_[0], key)
-        made = partial_value(types_[1], each, _within(final, key)) if key == last else _whole(types_[1], each)
+        made = _partial(types_[1], each, _within(final, key), seen) if key == last else _whole(types_[1], each)
         if name is not MISSING and made is not MISSING:
             out[name] = made
     return out
 
 
-def _list(type_: Any, origin: Any, value: list[Any], final: Any) -> Any:
+def _list(type_: Any, origin: Any, value: list[Any], final: Any, seen: _Seen) -> Any:
     members = get_args(type_)
     kind = origin or type_
     if kind is tuple and members and members[-1] is not Ellipsis:
@@ -218,11 +243,11 @@ def _list(type_: Any, origin: Any, value: list[Any], final: Any) -> Any:
     elif (isinstance(kind, type) and issubclass(kind, (list, tuple, set, frozenset))) or kind in _SEQUENCES:
         types_ = [members[0] if members else Any] * len(value)
     else:
-        return _root(type_, value, final)
+        return _root(type_, value, final, seen)
     out = []
     for place, (member, each) in enumerate(zip(types_, value)):
         is_last = place == len(value) - 1
-        made = partial_value(member, each, _within(final, place)) if is_last else _whole(member, each)
+        made = _partial(member, each, _within(final, place), seen) if is_last else _whole(member, each)
         if made is not MISSING:
             out.append(made)
     try:
@@ -234,15 +259,15 @@ def _list(type_: Any, origin: Any, value: list[Any], final: Any) -> Any:
 _SEQUENCES = (typing.Sequence, *(get_origin(each[Any]) for each in (typing.Sequence, typing.Iterable)))
 
 
-def _root(type_: Any, value: Any, final: Any) -> Any:
+def _root(type_: Any, value: Any, final: Any, seen: _Seen) -> Any:
     """A model of one value other than an object; anything else is shown when it is complete."""
     if isinstance(type_, type) and issubclass(type_, RootModel):
-        made = partial_value(type_.__pydantic_fields__["root"].annotation, value, final)
+        made = _partial(type_.__pydantic_fields__["root"].annotation, value, final, seen)
         return MISSING if made is MISSING else type_.model_construct(made)
     return _whole(type_, value)
 
 
-def _member(members: tuple[Any, ...], value: Any, final: Any) -> Any:
+def _member(members: tuple[Any, ...], value: Any, final: Any, seen: _Seen) -> Any:
     """The member of a union; one that is not complete yet is shown once only one member fits."""
     if value is None:
         return _whole(typing.Union[members], None)  # noqa: UP007  (made at run time)
@@ -250,9 +275,9 @@ def _member(members: tuple[Any, ...], value: Any, final: Any) -> Any:
     for member in members:
         bare, _ = _bare(member)
         fields = _fields(bare) if isinstance(value, dict) else None
-        if fields is not None and (_read(fields, value, final)[1] or _forbidden(bare, fields, value)):
+        if fields is not None and (_read(fields, value, final, seen)[1] or _forbidden(bare, fields, value)):
             continue
-        made = partial_value(member, value, final)
+        made = _partial(member, value, final, seen)
         if made is not MISSING:
             found.append(made)
     if len(found) == 1:
