@@ -33,6 +33,10 @@ NOTHINGS: dict[str, tuple[bytes, str]] = {
     "null": (b"null", JSON),
     "list": (b"[]", JSON),
     "string": (b'"ok"', JSON),
+    "lists of nothing": (
+        b'{"choices": [null], "content": [null], "output": [null], "steps": [null], "candidates": [null]}',
+        JSON,
+    ),
     "number": (b"5", JSON),
     "empty object": (b"{}", JSON),
     "detail": (b'{"detail": "Not Found"}', JSON),
@@ -114,6 +118,28 @@ def test_under_an_sdk_it_is_an_error_too(what: str, surface: str, stream: bool) 
     with ul.http_client([bad(what).upstream, good.upstream]) as http:
         answer = http.post(f"http://any/{surface}", json=body)
     assert answer.status_code == 200 and "Hello" in answer.text
+
+
+FAILED: dict[str, Any] = {
+    "openai-chat": {"choices": [], "error": {"message": "the upstream is down", "code": 502}},
+    "openai-responses": {"object": "response", "status": "failed", "output": [], "error": {"message": "it is down"}},
+    "google-interactions": {"status": "failed", "steps": [], "error": {"message": "it is down"}},
+}
+
+
+@pytest.mark.parametrize("protocol", FAILED)
+@pytest.mark.parametrize("how", ["create", "parse", "run"])
+def test_an_answer_that_failed_is_the_error_in_it(how: str, protocol: str) -> None:
+    canned = Canned({"id": "r", "model": "m", "created_at": 1, **FAILED[protocol]}, protocol=protocol)
+    good = Canned(MESSAGE, protocol="anthropic-messages")
+    options: dict[str, Any] = {"text_format": str} if how == "parse" else {}
+    with ul.Client(retry=ul.Retry.never()) as client:
+        call = getattr(client.responses, how)
+        with pytest.raises(ul.ServerError, match="down") as caught:
+            call(models=[canned.upstream], input="Hi", **options)
+        assert caught.value.body["id"] == "r"
+        if how != "parse":
+            assert call(models=[canned.upstream, good.upstream], input="Hi").output_text == "Hello"
 
 
 @forms

@@ -44,6 +44,7 @@ __all__ = [
     "GARBLED",
     "canonical_error",
     "failed",
+    "failed_answer",
     "is_document",
     "refused",
     "shown",
@@ -104,6 +105,12 @@ def refused(upstream: Upstream, status: int, headers: Mapping[str, str], raw: by
         error["should_retry"] = False
     sent = None if 200 <= status < 300 else status
     return failed(upstream, error, body, model, sent, headers)
+
+
+def failed_answer(upstream: Upstream, value: dict[str, Any], headers: Mapping[str, str], model: str | None) -> APIError:
+    """The error in a whole answer, whose other fields are those of an answer; `.body` is all of it."""
+    error = canonical_error(upstream, upstream.secrets.hidden({"error": value["error"]}), 200, headers)
+    return failed(upstream, error, value, model, None, headers)
 
 
 def _redirected(upstream: Upstream, status: int, headers: Mapping[str, str]) -> str:

@@ -33,8 +33,9 @@ from ..telemetry.operation import SILENT, Hooked, Operation, log_skipped
 from ..upstreams.upstream import Upstream
 from .advice import advice
 from .answers import Steps, begun, document, is_cut, is_stream, whole, without_secrets
-from .api_errors import refused, shown_head, unreachable
+from .api_errors import failed_answer, refused, shown_head, unreachable
 from .effects import Answer, Ask, Effect, Hop, Opened, Outgoing, answer_kind, lowered
+from .response_check import has_error
 from .retry import Retry, made_nothing
 
 __all__ = ["outgoing_of", "steps"]
@@ -270,6 +271,14 @@ def _asking_all(body: dict[str, Any], upstream: Upstream) -> dict[str, Any]:
     return body
 
 
+def _awaits(ask: Ask) -> bool:
+    """Whether a client waits for an answer to a request of its own: one that failed is an error, as in a stream.
+
+    An SDK over a transport gets the document that its own provider sends, and a handle has the state of its work.
+    """
+    return ask.source is None and ask.kind == "request" and ask.body is not None and not ask.body.get("background")
+
+
 def _once(ask: Ask, upstream: Upstream, sent: Converted, operation: Operation | None, attempt: int) -> Steps:
     model = _model_of(upstream, sent)
     try:
@@ -295,7 +304,10 @@ def _once(ask: Ask, upstream: Upstream, sent: Converted, operation: Operation | 
             if raw and is_cut(response):
                 raise httpx2.DecodingError("the compressed body ends before its checksum")
             if not ask.stream:
-                return whole(upstream, raw, head, deleting=ask.http.get("method") == "DELETE")
+                answer = whole(upstream, raw, head, deleting=ask.http.get("method") == "DELETE")
+                if _awaits(ask) and has_error(answer.value):
+                    raise failed_answer(upstream, answer.value, headers, model)
+                return answer
             from .stream_adaptation import as_stream
 
             value = without_secrets(document(upstream, raw, headers, model, "response"), upstream)

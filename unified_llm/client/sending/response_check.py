@@ -11,7 +11,7 @@ from typing import Any
 
 from ...engine.adapter import Adapter, Proof
 
-__all__ = ["is_answer", "is_event"]
+__all__ = ["has_error", "is_answer", "is_event"]
 
 
 def is_answer(adapter: Adapter, kind: str, value: Any) -> bool:
@@ -45,6 +45,15 @@ def is_event(adapter: Adapter, event: dict[str, Any]) -> bool:
     )
 
 
+def has_error(value: Any) -> bool:
+    """Whether a whole answer has an error in it: work that failed, or a router whose upstream did.
+
+    >>> has_error({"status": "failed", "error": {"code": "server_error"}, "output": []}), has_error({"error": None})
+    (True, False)
+    """
+    return type(value) is dict and type(value.get("error")) is dict and bool(value["error"])
+
+
 def _proven(proof: Proof, value: dict[str, Any]) -> bool:
     for key, wanted in proof.items():
         if _fits(value.get(key), wanted):
@@ -53,4 +62,6 @@ def _proven(proof: Proof, value: dict[str, Any]) -> bool:
 
 
 def _fits(value: Any, wanted: type | tuple[str, ...]) -> bool:
+    if wanted is list:  # of answers, events, items: never of anything but objects
+        return type(value) is list and all(type(each) is dict for each in value)
     return type(value) is wanted if isinstance(wanted, type) else type(value) is str and value.startswith(wanted)
