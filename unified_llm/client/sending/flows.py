@@ -168,7 +168,22 @@ async def _called(hook: Hook) -> Any:
         value = await anyio.to_thread.run_sync(call, abandon_on_cancel=hook.deadline is not None)
     else:
         value = function(*hook.arguments, **hook.keywords)
-    return await value if inspect.isawaitable(value) else value
+    return await _awaited(value) if inspect.isawaitable(value) else value
+
+
+async def _awaited(value: Awaitable[Any]) -> Any:
+    """What an async function gives. One that lets out the `CancelledError` of what it awaited has failed; only a
+    cancellation of this task itself ends the run.
+    """
+    import asyncio
+
+    try:
+        return await value
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        raise RuntimeError("something that it awaited was cancelled") from error
 
 
 async def _at_once(flows: list[Steps[Any]]) -> list[Any]:
@@ -209,7 +224,7 @@ def _waited(value: Any, deadline: Deadline | None) -> Any:
         return value
 
     async def itself() -> Any:
-        return await value
+        return await _awaited(value)
 
     async def wait() -> Any:
         return await (itself() if deadline is None else deadline.wait(itself))

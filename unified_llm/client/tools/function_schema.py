@@ -17,7 +17,7 @@ from pydantic import PydanticSchemaGenerationError, TypeAdapter
 
 from .docstrings import parse
 
-__all__ = ["Signature", "signature_of"]
+__all__ = ["Signature", "doc_of", "name_of", "signature_of"]
 
 Schema = dict[str, Any]
 _NAMED = ("__value__", "__supertype__", "__bound__")  # what a type alias, a NewType and a TypeVar stand for
@@ -39,7 +39,7 @@ class Signature:
         except ValueError as error:  # some functions and types that are written in C
             raise TypeError(str(error)) from error
         hints = _hints(function)
-        self.description, said = parse(inspect.getdoc(function))
+        self.description, said = parse(doc_of(function))
         self.context: str | None = None
         self.positional: list[str] = []
         shown: list[inspect.Parameter] = []
@@ -89,7 +89,30 @@ def signature_of(function: Callable[..., Any], context_type: type) -> Signature:
 
 
 def _name(function: Callable[..., Any]) -> str:
-    return getattr(function, "__name__", type(function).__name__)
+    return name_of(function) or type(function).__name__
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """The name of a function, of the one in a `partial`, or of the class of a callable object; "" for a lambda."""
+    bare = _bare(function)
+    name: str = getattr(bare, "__name__", type(bare).__name__)
+    return "" if name == "<lambda>" else name
+
+
+def doc_of(function: Callable[..., Any]) -> str | None:
+    """What describes a function; a callable object by its `__call__`, or by its class."""
+    bare = _bare(function)
+    if inspect.isroutine(bare) or inspect.isclass(bare):
+        return inspect.getdoc(bare)
+    return inspect.getdoc(type(bare).__call__) or inspect.getdoc(bare)
+
+
+def _bare(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function without `partial`, whose own name and documentation are not about it."""
+    bare = function
+    while isinstance(bare, functools.partial):
+        bare = bare.func
+    return bare
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:

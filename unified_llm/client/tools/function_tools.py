@@ -8,7 +8,6 @@ crash: bad arguments, and whatever the function raises, go back as an output wit
 from __future__ import annotations
 
 import functools
-import inspect
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ from ...passes.keywords import spelled_out, texts_in
 from ..inputs.items import plain
 from ..sending.deadline import Deadline, DeadlineReached
 from ..sending.flows import Hook, Steps
-from .function_schema import Signature, signature_of
+from .function_schema import Signature, doc_of, name_of, signature_of
 from .tool_outputs import ToolError, failed, output_of
 from .wire_tools import MODES, check_choice, choice_from, declared_by_server, near, tools_from
 
@@ -233,9 +232,9 @@ def _made(
     raw = "format" in options or options.get("type") == "custom"
     signature = None if raw else signature_of(function, ToolContext)
     if description is None:
-        description = signature.description if signature is not None else inspect.getdoc(function) or ""
-    called = name or getattr(function, "__name__", "")
-    if not called or called == "<lambda>":
+        description = signature.description if signature is not None else doc_of(function) or ""
+    called = name or name_of(function)
+    if not called:
         raise TypeError("a tool needs a name: tool(name=...)")
     return Tool(function, called, description, signature, dict(options), None, needs_approval)
 
