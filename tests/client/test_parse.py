@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 import sys
 import typing
 from typing import Any
@@ -85,6 +86,27 @@ def test_a_list_as_the_arguments_of_a_tool() -> None:
     (body,) = canned.bodies
     assert body["tool_choice"] == {"type": "function", "name": "answer"}
     assert body["tools"][0]["parameters"]["required"] == ["value"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("protocol", ["openai-responses", "openai-chat", "anthropic-messages"])
+def test_a_call_that_is_the_value_is_accepted_and_waits_for_no_one(protocol: str, stream: bool) -> None:
+    client = ul.Client(model="local/echo", protocol=protocol)
+    options: dict[str, Any] = {"text_format": Person, "strategy": "tool"}
+    result: Any = client.responses.parse(input="Who?", **options, stream=stream)
+    result = result.get_final_response() if stream else result
+    assert result.tool_calls == result.pending_calls == [] and len(result.function_calls) == 1
+    assert [item.type for item in result.items] == ["message", "function_call", "function_call_output"]
+    assert sum(each.length for each in result.segments) == len(result.items)
+    for again in (result, pickle.loads(pickle.dumps(result)), result.item_nodes):
+        following = client.responses.parse(input="And who?", previous=again, **options)
+        assert "interrupted" not in str(following.request) + str(following.losses.to_json())
+        assert len(following.items) == 6
+    run = client.responses.run(input="Who?", **options)
+    assert [item.type for item in run.items] == ["message", "function_call", "function_call_output"]
+    state = ul.RunResult.from_json(run.to_json())
+    for before in (run, state):
+        assert len(client.responses.create(input="And?", previous=before).items) == 5
 
 
 @pytest.mark.parametrize(

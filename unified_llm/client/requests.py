@@ -141,8 +141,8 @@ def _setting(name: str, value: Any) -> Any:
 
 def _before(previous: Any) -> tuple[list[Node], tuple[Segment, ...]]:
     if isinstance(previous, RunResult):
-        last = previous.final
-        return previous.item_nodes, (*last.segments, Segment(len(previous.steps[-1].output_nodes), last.upstream))
+        last, items = previous.final, previous.item_nodes
+        return items, (*last.segments, Segment(len(items) - len(last.item_nodes), last.upstream))
     if isinstance(previous, Result):
         return previous.item_nodes, previous.segments
     if isinstance(previous, str):

@@ -16,13 +16,14 @@ from typing_extensions import TypeVar
 
 from ..losses import Losses
 from ..types.usage import Usage
-from .history import Segment, continued
+from .history import Segment, answered_by, continued, id_of
 from .late_response import LateResponse
 
 if TYPE_CHECKING:
     from ..foundation.exchange import Exchange
     from ..models.pricing import Cost
     from ..types.items import CustomToolCall, FunctionCall, Item
+    from ..types.response import PendingCall
     from .sending.effects import Hop
     from .upstreams.upstream import Upstream
 
@@ -85,6 +86,7 @@ class Result(LateResponse, Generic[T]):
     _made: Made = PrivateAttr()
     _parsed: Any = PrivateAttr(default=None)
     _strategy: str | None = PrivateAttr(default=None)
+    _accepted: tuple[Node, ...] = PrivateAttr(default=())
 
     @property
     def losses(self) -> Losses:
@@ -118,6 +120,15 @@ class Result(LateResponse, Generic[T]):
         return self._made.request_id
 
     @property
+    def pending_calls(self) -> list[PendingCall]:
+        """The calls that wait for the client; not one whose arguments are the structured output."""
+        calls = super().pending_calls
+        if not self._accepted:
+            return calls
+        accepted = {answered_by(each) for each in self._accepted}
+        return [call for call in calls if id_of(call.dump()) not in accepted]
+
+    @property
     def tool_calls(self) -> list[FunctionCall | CustomToolCall]:
         """The calls of tools that wait for the caller."""
         from ..types.items import CustomToolCall, FunctionCall
@@ -132,12 +143,13 @@ class Result(LateResponse, Generic[T]):
     @property
     def item_nodes(self) -> list[Node]:
         """`items` as JSON."""
-        return continued(items_of(self._made.request.get("input")), self._node.get("output") or ())
+        return [*continued(items_of(self._made.request.get("input")), self._node.get("output") or ()), *self._accepted]
 
     @property
     def segments(self) -> tuple[Segment, ...]:
         """Whose those items are: how many of them, and the upstream of their turn."""
-        return self._made.segments
+        made = self._made
+        return (*made.segments, Segment(len(self._accepted), made.upstream)) if self._accepted else made.segments
 
     @property
     def request(self) -> Node:
@@ -178,7 +190,7 @@ class Result(LateResponse, Generic[T]):
 
 def result_of(node: Node, made: Made) -> Result[Any]:
     """The result for a canonical response in JSON form."""
-    result: Result[Any] = Result.late(node, {"_made": made, "_parsed": None, "_strategy": None})
+    result: Result[Any] = Result.late(node, {"_made": made, "_parsed": None, "_strategy": None, "_accepted": ()})
     return result
 
 

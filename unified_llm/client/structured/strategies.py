@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -193,6 +193,7 @@ class Parser:
             if text is None:
                 raise ValueError("there is no text")
             result._parsed = self.value(text)
+            result._accepted = tuple(self._accepted(result))
         except ValueError as error:
             why = _error_text(error)
             ended = (result.finish.reason if result.finish else None) or result.status
@@ -201,6 +202,12 @@ class Parser:
             failure = OutputParseError(f"{reason}: {why}", result, text)
             failure.truncated = truncated
             raise failure from error
+
+    def _accepted(self, result: Result) -> Iterator[Node]:
+        """The outputs of the calls that are the answer: it is complete, and no call may stay open behind it."""
+        for each in result.function_calls:
+            if self.is_answer(each.dump()) and each.call_id is not None:
+                yield {"type": "function_call_output", "call_id": each.call_id, "output": "accepted"}
 
 
 _MISFIT = "structured output does not match text_format"

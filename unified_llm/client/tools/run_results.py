@@ -132,7 +132,11 @@ class RunResult(Generic[T]):
     @property
     def item_nodes(self) -> list[Node]:
         """`items` as JSON."""
-        return [*self.final.item_nodes, *self.steps[-1].output_nodes]
+        here = {answered_by(item) for item in self.final._accepted}
+        return [
+            *self.final.item_nodes,
+            *(each for each in self.steps[-1].output_nodes if answered_by(each) not in here),
+        ]
 
     @property
     def losses(self) -> Losses:
