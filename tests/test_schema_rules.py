@@ -90,7 +90,12 @@ def test_all_of_is_merged_and_what_cannot_be_is_said_in_words() -> None:
 def test_tuples_become_lists_of_their_members() -> None:
     pair = {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": False}
     lowered, found = inside(pair, SUBSET_OF_OPENAPI)
-    assert lowered == {"type": "ARRAY", "items": {"anyOf": [{"type": "STRING"}, {"type": "INTEGER"}]}, "maxItems": 2}
+    assert lowered == {
+        "type": "ARRAY",
+        "items": {"anyOf": [{"type": "STRING"}, {"type": "INTEGER"}]},
+        "maxItems": 2,
+        "description": 'prefixItems: [{"type":"string"},{"type":"integer"}]',
+    }
     assert found == [("/prefixItems", "prefixItems", "approximated"), ("/items", "items", "approximated")]
     old = {"type": "array", "items": [{"type": "number"}, {"type": "number"}], "minItems": 2, "maxItems": 2}
     assert inside(old, SUBSET_OF_OPENAPI)[0] == {

@@ -1,11 +1,13 @@
 """A value for any JSON schema: always the same one, and valid where the schema can be satisfied by simple means.
 
 Optional properties are filled in down to a depth, so that every branch of a schema is seen; below it only what is
-required is, so that a schema that refers to itself ends.
+required is, and null where it is allowed, so that a schema that refers to itself ends. Keywords that a protocol does
+not have are in the description (`multipleOf: 5`, `JSON text of: {...}`), and are followed as a model follows them.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from re import _constants as sre  # type: ignore[attr-defined]
@@ -23,6 +25,13 @@ FORMATS = {
 }  # fmt: skip
 
 
+_LINE = re.compile(
+    r"^(JSON text of|Allowed values|format|pattern|multipleOf|prefixItems|uniqueItems"
+    r"|(?:min|max)(?:imum|Length|Items|Properties)|exclusiveM(?:in|ax)imum): (.+)$",
+    re.MULTILINE,
+)
+
+
 def sample(schema: Any, name: str = "value") -> Any:
     """A value that `schema` accepts. A text without other hints is `name`, the property it is for.
 
@@ -32,8 +41,8 @@ def sample(schema: Any, name: str = "value") -> Any:
     return _value(schema, schema, name, 0)
 
 
-def _merged(schema: dict[str, Any], root: Any, seen: int = 0) -> dict[str, Any]:
-    """The schema with its reference, its allOf and its first choice written into it."""
+def _merged(schema: dict[str, Any], root: Any, seen: int = 0, *, ending: bool = False) -> dict[str, Any]:
+    """The schema with its reference, its allOf and its first choice written into it; null, where it has to end."""
     if seen > 20:
         return {k: v for k, v in schema.items() if k not in ("$ref", "ref", "allOf", "anyOf", "oneOf")}
     more: list[Any] = []
@@ -44,12 +53,14 @@ def _merged(schema: dict[str, Any], root: Any, seen: int = 0) -> dict[str, Any]:
         choices = [c for c in schema.get(key) or [] if c is not False]
         if choices:
             plain = [c for c in choices if isinstance(c, dict) and "$ref" not in c and c.get("type") != "null"]
-            more.append((plain or choices)[0])
+            nothing = [c for c in choices if isinstance(c, dict) and c.get("type") == "null"]
+            ends = ending or (plain and _is_cut(plain[0]))
+            more.append((nothing if nothing and ends else plain or choices)[0])
     merged = {k: v for k, v in schema.items() if k not in ("$ref", "allOf", "anyOf", "oneOf", "any_of")}
     for each in more:
         if not isinstance(each, dict):
             continue
-        each = _merged(each, root, seen + 1)
+        each = _merged(each, root, seen + 1, ending=ending)
         for key, value in each.items():
             held = merged.get(key)
             if key == "properties" and isinstance(held, dict):
@@ -63,6 +74,29 @@ def _merged(schema: dict[str, Any], root: Any, seen: int = 0) -> dict[str, Any]:
             else:
                 merged.setdefault(key, value)
     return merged
+
+
+def _is_cut(schema: dict[str, Any]) -> bool:
+    """Whether a schema is what is left of one that refers to itself: an object of which nothing more is known."""
+    found = _described(schema)
+    return {k: v for k, v in found.get("JSON text of", found).items() if k not in _WORDS} == {"type": "object"}
+
+
+_WORDS = ("title", "description")
+
+
+def _described(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema with the keywords that stand in its description."""
+    found: dict[str, Any] = {}
+    text = schema.get("description")
+    for keyword, line in _LINE.findall(text) if isinstance(text, str) else ():
+        try:
+            found[keyword] = json.loads(f"[{line}]") if keyword == "Allowed values" else json.loads(line)
+        except ValueError:
+            continue  # words of the author, which only look like one
+    if "Allowed values" in found:
+        found["enum"] = found.pop("Allowed values")
+    return {**found, **schema}
 
 
 def _found(reference: str, root: Any) -> Any:
@@ -79,13 +113,17 @@ def _value(schema: Any, root: Any, name: str, depth: int) -> Any:
         return name
     if depth > 40:
         return None
-    schema = _merged(schema, root)
+    schema = _described(_merged(schema, root, ending=depth >= DEEP))
+    if isinstance(schema.get("JSON text of"), dict):
+        return json.dumps(_value(schema["JSON text of"], root, name, depth))
     if "const" in schema:
         return schema["const"]
     if schema.get("enum"):
         return schema["enum"][0]
     kinds = schema.get("type")
     kinds = [k.lower() for k in (kinds if isinstance(kinds, list) else [kinds]) if isinstance(k, str)]
+    if depth >= DEEP and "null" in kinds:
+        return None
     kind = next((k for k in kinds if k != "null"), "null" if kinds else _guessed(schema))
     if kind == "object":
         return _object(schema, root, depth)

@@ -286,7 +286,11 @@ def _untupled(node: Node) -> None:
             del v["items"]
         node.drop("prefixItems")
         return
-    node.approximated("prefixItems", "as items, in any order")
+    line = node.walk.described("prefixItems", members) if len(kept) > 1 else None
+    node.approximated("prefixItems", "as items, in the order of the description" if line else "as items, in any order")
+    if line:
+        before = v.get("description")
+        v["description"] = f"{before}\n\n{line}" if type(before) is str and before else line
     if "items" in v:
         node.approximated("items", "together with prefixItems")
         del v["items"]
