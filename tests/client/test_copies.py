@@ -104,3 +104,26 @@ def test_an_error(copied: Copy) -> None:
         ul.Client(model="local/echo").responses.run(input="[[call find name=a]]", tools=TOOLS, max_turns=1)
     assert copied(stopped.value).result.steps[0].number == 1
     assert str(copied(ul.UnknownModel("a", ["b"]))) == str(ul.UnknownModel("a", ["b"]))
+
+
+@pytest.mark.parametrize("copied", COPIES)
+def test_what_keeps_answers_in_memory(copied: Copy) -> None:
+    store, vault = ul.MemoryStore(limit=7), ul.MemoryVault("scope", limit=7)
+    client = ul.Client(model="local/echo", protocol="anthropic-messages", store=store)
+    first = client.responses.create(input="One.")
+    vault.put("call:a", [{"type": "message"}])
+    found, known = copied(store), copied(vault)
+    again = ul.Client(model="local/echo", protocol="openai-chat", store=found)
+    assert len(again.responses.create(input="Two.", previous_response_id=first.id).items) == 4
+    assert found.limit == 7 and known.get("call:a") == [{"type": "message"}]
+    known.put("call:b", [])
+    found.delete(first.id)
+    assert copied is copy.copy or (vault.get("call:b") is None and store.get(first.id) is not None)
+
+
+@pytest.mark.parametrize("made", [ul.Client, ul.AsyncClient])
+def test_a_client_is_shared_by_copies_and_not_pickled(made: Any) -> None:
+    client = made(model="local/echo")
+    assert copy.copy(client) is client and copy.deepcopy(client) is client
+    with pytest.raises(TypeError, match=r"Client has connections .* cannot be pickled"):
+        pickle.dumps(client)

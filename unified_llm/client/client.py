@@ -6,7 +6,7 @@ Both are a `Core` (requests and results) and a wire (I/O); see `core.py` and `io
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar, Unpack
 
 import httpx2
 
@@ -107,6 +107,15 @@ class _Both(Generic[H, W]):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(self._core.shown())})"
+
+    def __copy__(self) -> Self:
+        return self  # it has connections, which copies share
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{type(self).__name__} has connections and credentials and cannot be pickled; make one there")
 
 
 class Client(_Both[httpx2.Client, Wire]):

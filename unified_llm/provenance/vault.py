@@ -55,7 +55,8 @@ class MemoryVault:
     """A bounded vault in memory: the entries used longest ago go first.
 
     `scope` keeps callers apart, `limit` is the number of entries kept over all scopes, `max_bytes` the size of their
-    JSON over all scopes. `within` gives another scope of the same memory. It may be used by several threads.
+    JSON over all scopes. `within` gives another scope of the same memory. It may be used by several threads, and be
+    copied and pickled.
 
     >>> vault = MemoryVault(limit=1)
     >>> vault.put("call:a", []); vault.put("call:b", []); vault.get("call:a") is None
@@ -101,6 +102,13 @@ class _Store:
         self.entries: OrderedDict[tuple[str, str], bytes] = OrderedDict()
         self.size = 0
         self.lock = Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self.lock:  # a copy or a pickle has a lock of its own
+            return {"entries": list(self.entries.items()), "size": self.size}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.entries, self.size, self.lock = OrderedDict(state["entries"]), state["size"], Lock()
 
     def put(self, key: tuple[str, str], value: bytes, limit: int, max_bytes: int) -> None:
         with self.lock:

@@ -59,7 +59,7 @@ class Store(Protocol):
 
 
 class MemoryStore:
-    """A `Store` in memory. It keeps the `limit` turns that were used last.
+    """A `Store` in memory. It keeps the `limit` turns that were used last, and can be copied and pickled with them.
 
     >>> store = MemoryStore()
     >>> store.put("resp_1", {"previous": None, "input": [], "output": []})
@@ -76,6 +76,14 @@ class MemoryStore:
 
     def __repr__(self) -> str:
         return f"MemoryStore({len(self._turns)} of at most {self.limit} turns)"
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:  # a copy or a pickle has a lock of its own
+            return {"limit": self.limit, "turns": list(self._turns.items())}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["limit"])  # type: ignore[misc]
+        self._turns.update(state["turns"])
 
     def get(self, id: str) -> Mapping[str, Any] | None:
         """The turn that was kept under an id; None where there is none."""
