@@ -49,6 +49,14 @@ def test_collect_lets_the_terminal_events_output_win() -> None:
     assert collect([CREATED, ADDED, DONE, final])["output"] == []
 
 
+def test_collect_takes_the_events_of_a_client() -> None:
+    stream = ul.Client(model="local/echo").responses.create(input="[[reason Hm.]] Hello there.", stream=True)
+    answer = ul.collect(stream)
+    assert answer == stream.get_final_response().dump()
+    with pytest.raises(ul.InvalidBody, match="/0"):
+        ul.collect([None])  # type: ignore[list-item]
+
+
 def test_collect_keeps_choices_apart() -> None:
     other = [{**event, "choice": 1} for event in (ADDED, PART, DELTA)]
     response = collect([CREATED, ADDED, *other, DONE, COMPLETED])

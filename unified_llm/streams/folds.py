@@ -156,7 +156,7 @@ class Collector:
 
 
 def collect(events: Iterable[Event]) -> Node:
-    """The canonical response a stream of canonical events amounts to.
+    """The canonical response a stream of canonical events (JSON form or objects) amounts to.
 
     The terminal event's own output wins; without one, items are those of their done events, or what their deltas add
     up to. Raises `RemoteProtocolError` for a stream that failed, was cut off, or breaks the grammar, and `InvalidBody`
@@ -170,6 +170,8 @@ def collect(events: Iterable[Event]) -> Node:
     grammar, collector = Grammar(), Collector()
     failure: Node | None = None
     for number, event in enumerate(events):
+        if hasattr(event, "model_dump"):
+            event = load(event)
         try:
             grammar.feed(event)
             if event["type"] == "error":
