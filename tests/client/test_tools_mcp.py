@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -124,3 +125,10 @@ def test_a_real_server() -> None:
         assert tool.definition()["parameters"]["required"] == ["a", "b"]
         run = ul.Client(upstream("openai-chat")).responses.run(input=asked, tools=[server])
     assert run.steps[0].outputs[0].output == "3"
+
+
+def test_a_command_that_ends_at_once_raises_a_connection_error() -> None:
+    pytest.importorskip("mcp")
+    with pytest.raises(ul.APIConnectionError, match="no connection to the MCP server"):
+        with ToolServer([sys.executable, "-c", "raise SystemExit(1)"]):
+            pass

@@ -174,9 +174,10 @@ def _cause(error: BaseException) -> BaseException:
 
 
 def _transport_errors() -> tuple[type[BaseException], ...]:
-    """What the HTTP libraries of the package raise."""
-    found = (sys.modules.get(name) for name in ("httpx", "httpx2"))
-    return tuple(each.HTTPError for each in found if each is not None)
+    """What the HTTP libraries of the package raise, and the package itself for a server that ends or refuses."""
+    found = [(sys.modules.get(name), "HTTPError") for name in ("httpx", "httpx2")]
+    found += [(sys.modules.get("mcp.shared.exceptions"), name) for name in ("MCPError", "McpError")]
+    return tuple(getattr(module, name) for module, name in found if hasattr(module, name))
 
 
 def _blocking(tool: Tool, run: Callable[..., Any]) -> Tool:
