@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -219,3 +220,24 @@ def test_a_result_asked_for_after_the_stream_failed_is_the_same_error() -> None:
     with pytest.raises(ul.StreamInterruptedError) as second:
         stream.get_final_response()
     assert second.value is first.value
+
+
+def test_a_result_after_the_stream_was_closed_is_a_typed_error() -> None:
+    client = ul.Client(model="local/echo")
+    with client.responses.create(input="One two three.", stream=True) as events:
+        next(events)
+    with pytest.raises(ul.StreamInterruptedError, match=r"closed before its end.*\.partial"):
+        events.get_final_response()
+    with client.responses.run(input="One two three.", tools=[], stream=True) as run:
+        next(run)
+    with pytest.raises(ul.StreamInterruptedError, match="closed, or failed, before its end"):
+        run.get_final_result()
+
+    async def main() -> None:
+        async with ul.AsyncClient(model="local/echo") as client:
+            async with await client.responses.run(input="One two three.", tools=[], stream=True) as run:
+                await anext(run)
+            with pytest.raises(ul.StreamInterruptedError, match="closed, or failed, before its end"):
+                await run.get_final_result()
+
+    asyncio.run(main())

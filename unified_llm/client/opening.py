@@ -88,6 +88,6 @@ class Opening:
         node = self.reader.response
         if node is None:
             raise self.failure() or self.broken(
-                "the stream is not finished; read all events or call get_final_response()"
+                "the stream was closed before its end, so there is no final response; .partial is what came"
             )
         return result_of(node, self.core._made(self.stream, self.call, self.body, node, None))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any, Generic
 
-from ...foundation.errors import InvalidBody
+from ...foundation.errors import InvalidBody, StreamInterruptedError
 from ..results import T
 from ..sending.flows import Steps, Turn
 from ..streams import EventStream
@@ -116,7 +116,7 @@ class RunStream(_Run[T]):
         for _ in self._events:
             pass
         if self._result is None:
-            raise RuntimeError("the stream is not finished; read all events or call get_final_result()")
+            raise _unfinished()
         return self._result
 
     def close(self) -> None:
@@ -193,7 +193,7 @@ class AsyncRunStream(_Run[T]):
         async for _ in self._events:
             pass
         if self._result is None:
-            raise RuntimeError("the stream is not finished; read all events or call get_final_result()")
+            raise _unfinished()
         return self._result
 
     async def aclose(self) -> None:
@@ -205,3 +205,8 @@ class AsyncRunStream(_Run[T]):
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+
+def _unfinished() -> StreamInterruptedError:
+    why = "the run was closed, or failed, before its end, so there is no final result"
+    return StreamInterruptedError(why, error={"type": "server_error", "code": "stream_broken", "message": why})
