@@ -99,6 +99,19 @@ def test_a_conversation_goes_on_at_another_provider() -> None:
     assert "previous_response_id" not in keeps.sent[0] and "One." in json.dumps(keeps.sent[0]["input"])
 
 
+def test_an_answer_of_another_upstream_is_retrieved_and_deleted_where_the_store_has_it() -> None:
+    """By a client whose own upstream keeps answers too, in its Responses, but never had this one."""
+    client = ul.Client(model="local/echo", store=ul.MemoryStore())
+    first = client.responses.create(input="One.", protocol="anthropic-messages")
+    own = client.responses.create(input="Two.", protocol="openai-responses")
+    assert client.responses.retrieve(first.id).output_text == "One."
+    assert client.responses.retrieve(own.id).output_text == "Two."
+    assert client.responses.delete(first.id) and client.responses.delete(own.id)
+    for each in (first, own):
+        with pytest.raises(ul.NotFoundError):
+            client.responses.retrieve(each.id)
+
+
 def test_streams_are_kept_too() -> None:
     canned = Canned(lambda: streamed(*CHAT_STREAM))
     with ul.Client(canned.upstream, store=ul.MemoryStore()) as client:

@@ -14,8 +14,7 @@ from .opening import Opening
 from .results import Result
 from .sending.effects import Answer
 from .sending.flows import Send, Steps
-from .state.store import PREVIOUS, takes
-from .state.stored_responses import kept_result
+from .state.stored_responses import is_alone, kept_result
 from .structured.formats import format_of
 from .structured.strategies import ANSWERED, Parser, asked_for, choose, parser_of
 from .upstreams.upstream import Upstream
@@ -67,7 +66,7 @@ def kept(
     `exchange` is that of the request it is the answer to, where that is known.
     """
     turn = core.store.get(id_) if core.store is not None and not end else None
-    if turn is not None and takes(split(upstream.protocol)[0], PREVIOUS) is None:
+    if turn is not None and is_alone(turn, upstream):
         return kept_result(turn, upstream)
     route = _route(upstream, method, ("response",), id_, end)
     ask = core._plain("response", route)
@@ -109,7 +108,8 @@ def reopened(
 
 def delete(core: Core, upstream: Upstream, id_: str) -> Steps[bool]:
     """Have the provider, or the client's store, forget an answer."""
-    if core.store is not None and core.store.delete(id_) and not takes(split(upstream.protocol)[0], PREVIOUS):
+    turn = core.store.get(id_) if core.store is not None else None
+    if core.store is not None and core.store.delete(id_) and is_alone(turn, upstream):
         return True
     route = _route(upstream, "DELETE", ("deleted", "response"), id_)
     ask = core._plain(route["kind"], route)

@@ -12,7 +12,7 @@ from ..results import Made, Result, items_of, result_of
 from ..upstreams.upstream import Upstream
 from .store import PREVIOUS, Store, recalled, takes, unknown
 
-__all__ = ["keep", "kept_result", "resolve"]
+__all__ = ["is_alone", "keep", "kept_result", "resolve"]
 
 Node = dict[str, Any]
 _AT_ONCE = "awaited at once, and kept in the client's store"
@@ -70,6 +70,13 @@ def kept_result(turn: Mapping[str, Any], upstream: Upstream) -> Result:
         segments=(),
     )
     return result_of(dict(turn["response"]), made)
+
+
+def is_alone(turn: Mapping[str, Any] | None, upstream: Upstream) -> bool:
+    """Whether an answer is in the client's store alone: its upstream keeps none, or another one gave it."""
+    return turn is not None and (
+        not takes(split(upstream.protocol)[0], PREVIOUS) or turn.get("upstream") != _place(upstream)
+    )
 
 
 def _place(upstream: Upstream) -> str:
