@@ -213,6 +213,14 @@ def test_a_tool_with_an_argument_that_no_model_can_give() -> None:
         ul.Client().responses.run(model="local/echo", input="Hi", tools=[search])
 
 
+def test_a_tool_with_an_argument_that_has_no_schema() -> None:
+    def each(items: list[str], then: Callable[[str], str]) -> None: ...
+
+    each.__annotations__["then"] = Callable[[str], str]
+    with pytest.raises(ul.InvalidBody, match=r"/tools/0: each\(\): no model can give then, a Callable; use a type"):
+        ul.Client().responses.run(model="local/echo", input="Hi", tools=[each])
+
+
 def test_a_result_asked_for_after_the_stream_failed_is_the_same_error() -> None:
     stream = ul.Client(model="local/echo", max_retries=0).responses.create(input="[[break after 6]] a b c", stream=True)
     with pytest.raises(ul.StreamInterruptedError) as first:

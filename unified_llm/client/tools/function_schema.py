@@ -10,10 +10,9 @@ import functools
 import inspect
 import typing
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, cast
 
-from pydantic import PydanticSchemaGenerationError, TypeAdapter
+from pydantic import PydanticUserError, TypeAdapter
 
 from .docstrings import parse
 
@@ -61,8 +60,8 @@ class Signature:
         # What pydantic looks at, instead of the function itself: the context is not an argument, and nothing is called.
         call.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
         call.__annotations__ = {each.name: each.annotation for each in shown}
-        self._adapter: TypeAdapter[Any] = _adapter(call, shown, _name(function))
-        self.parameters: Schema = _tidied(self._adapter.json_schema(), said)
+        self._adapter, schema = _adapter(call, shown, _name(function))
+        self.parameters: Schema = _tidied(schema, said)
 
     def arguments(self, text: str) -> Schema:
         """The keywords of a call from the JSON text a model wrote; raises pydantic's `ValidationError`."""
@@ -70,16 +69,24 @@ class Signature:
         return found
 
 
-def _adapter(call: Callable[..., Any], parameters: list[inspect.Parameter], name: str) -> TypeAdapter[Any]:
+def _adapter(
+    call: Callable[..., Any], parameters: list[inspect.Parameter], name: str
+) -> tuple[TypeAdapter[Any], Schema]:
+    """What reads the arguments, and their schema. Raises `TypeError` with the parameter that has none."""
     try:
-        return TypeAdapter(cast(Any, call))
-    except PydanticSchemaGenerationError as error:
+        adapter: TypeAdapter[Any] = TypeAdapter(cast(Any, call))
+        return adapter, adapter.json_schema()
+    except PydanticUserError as error:
         for each in parameters:
-            with suppress(PydanticSchemaGenerationError):
-                TypeAdapter(each.annotation)
-                continue
-            kind = getattr(each.annotation, "__name__", each.annotation)
-            raise TypeError(f"{name}(): no model can give {each.name}, a {kind}; use a type that JSON has") from error
+            try:
+                TypeAdapter(each.annotation).json_schema()
+            except PydanticUserError as found:
+                kind = getattr(each.annotation, "__name__", each.annotation)
+                if found.code == "typed-dict-version":
+                    why = f"{each.name} is a typing.TypedDict; on Python 3.11 use typing_extensions.TypedDict"
+                else:
+                    why = f"no model can give {each.name}, a {kind}; use a type that JSON has"
+                raise TypeError(f"{name}(): {why}") from error
         raise
 
 
