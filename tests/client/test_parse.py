@@ -174,6 +174,21 @@ def test_an_answer_that_was_cut_off_is_not_asked_for_again() -> None:
     assert len(canned.requests) == 1
 
 
+@pytest.mark.parametrize("how", ["parse", "stream", "run"])
+@pytest.mark.parametrize("protocol", ["openai-chat", "anthropic-messages", "google-generate-content"])
+def test_a_refusal_in_words_is_no_error(protocol: str, how: str) -> None:
+    """Messages and generateContent have the words as text, and the refusal as the reason of the end."""
+    client = ul.Client(model="local/echo", protocol=protocol)
+    options: dict[str, Any] = {"text_format": Person, "strategy": "native", "retries": 0}
+    result: Any
+    if how == "run":
+        result = client.responses.run(input="[[refuse I will not.]]", **options)
+    else:
+        result = client.responses.parse(input="[[refuse I will not.]]", **options, stream=how == "stream")
+        result = result.get_final_response() if how == "stream" else result
+    assert result.output_parsed is None
+
+
 def test_a_refusal_is_not_an_answer_and_no_error() -> None:
     said = {**message(""), "content": [{"type": "refusal", "refusal": "I will not."}]}
     canned = Canned("openai-responses", response(said))

@@ -195,6 +195,8 @@ class Parser:
             result._parsed = self.value(text)
             result._accepted = tuple(self._accepted(result))
         except ValueError as error:
+            if _refused(result):
+                return  # in words, which some providers send as text beside the reason of the end
             why = _error_text(error)
             ended = (result.finish.reason if result.finish else None) or result.status
             truncated = ended in ("length", "context_window", "incomplete") or result.status == "incomplete"
