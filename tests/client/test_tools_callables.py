@@ -64,6 +64,20 @@ def test_a_tool_that_awaits_what_was_cancelled_has_failed(total_timeout: float |
         assert run.stopped == "answered" and [item.is_error for item in run.steps[0].outputs] == [True, None]
 
 
+def test_what_an_async_generator_gives_is_a_list() -> None:
+    async def count(end: int) -> Any:
+        for number in range(end):
+            await asyncio.sleep(0)
+            yield number
+
+    async def main() -> Any:
+        async with ul.AsyncClient(model="local/echo") as client:
+            return await client.responses.run(input="[[call count end=3]]", tools=[count])
+
+    run = ul.Client(model="local/echo").responses.run(input="[[call count end=3]]", tools=[count])
+    assert run.output_text == asyncio.run(main()).output_text == "count: [0,1,2]"
+
+
 def test_a_run_that_is_cancelled_ends() -> None:
     async def main() -> None:
         async with ul.AsyncClient(model="local/echo") as client:

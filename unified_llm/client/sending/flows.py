@@ -168,17 +168,22 @@ async def _called(hook: Hook) -> Any:
         value = await anyio.to_thread.run_sync(call, abandon_on_cancel=hook.deadline is not None)
     else:
         value = function(*hook.arguments, **hook.keywords)
-    return await _awaited(value) if inspect.isawaitable(value) else value
+    return await _awaited(value) if _is_async_value(value) else value
 
 
-async def _awaited(value: Awaitable[Any]) -> Any:
+def _is_async_value(value: Any) -> bool:
+    return inspect.isawaitable(value) or inspect.isasyncgen(value)
+
+
+async def _awaited(value: Any) -> Any:
     """What an async function gives. One that lets out the `CancelledError` of what it awaited has failed; only a
     cancellation of this task itself ends the run.
     """
     import asyncio
 
     try:
-        return await value
+        # What an async generator gives is a list, as that of a plain one is.
+        return [each async for each in value] if inspect.isasyncgen(value) else await value
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is None or task.cancelling():
@@ -220,7 +225,7 @@ def _waited(value: Any, deadline: Deadline | None) -> Any:
     """
     import asyncio
 
-    if not inspect.isawaitable(value):
+    if not _is_async_value(value):
         return value
 
     async def itself() -> Any:
