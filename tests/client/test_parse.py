@@ -104,6 +104,11 @@ def test_a_call_that_is_the_value_is_accepted_and_waits_for_no_one(protocol: str
         assert len(following.items) == 6
     run = client.responses.run(input="Who?", **options)
     assert [item.type for item in run.items] == ["message", "function_call", "function_call_output"]
+    keeping = ul.Client(model="local/echo", protocol="anthropic-messages", store=ul.MemoryStore())
+    kept = keeping.responses.parse(input="Who?", **options)
+    following = keeping.responses.create(input="And?", previous_response_id=kept.id)
+    assert [item.type for item in following.items[:3]] == ["message", "function_call", "function_call_output"]
+    assert "interrupted" not in str(following.losses.to_json()) + str(following.request)
     state = ul.RunResult.from_json(run.to_json())
     for before in (run, state):
         assert len(client.responses.create(input="And?", previous=before).items) == 5

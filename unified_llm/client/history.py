@@ -16,7 +16,7 @@ from ..losses import Fate, Loss
 from ..provenance.provider_references import _nodes, is_foreign_here
 from ..types._tables import CAPABILITY
 
-__all__ = ["ASKS", "Segment", "answered_by", "continued", "id_of", "said", "withheld"]
+__all__ = ["ASKS", "Segment", "accepted", "answered_by", "continued", "id_of", "said", "withheld"]
 
 Node = dict[str, Any]
 
@@ -143,6 +143,15 @@ def _path(value: Any, node: Node) -> tuple[Any, ...] | None:
 def id_of(call: Mapping[str, Any]) -> str | None:
     """What a call is decided by: its `call_id`, or the id of a request for approval."""
     return call.get("id" if call.get("type") == ASKS else "call_id")
+
+
+def accepted(output: Sequence[Node], name: str | None) -> list[Node]:
+    """The outputs of the calls whose arguments are a value, those of the tool `name`: no call stays open behind it."""
+    return [
+        {"type": "function_call_output", "call_id": each["call_id"], "output": "accepted"}
+        for each in output
+        if name is not None and each["type"] == "function_call" and each.get("name") == name and each.get("call_id")
+    ]
 
 
 def answered_by(item: Mapping[str, Any]) -> str | None:

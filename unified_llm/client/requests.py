@@ -38,7 +38,10 @@ OPTIONS = frozenset(Asked.__annotations__)
 
 @dataclass(slots=True, kw_only=True)
 class Call:
-    """One request on its way: the canonical body, the tools that run here, the upstreams, and the options."""
+    """One request on its way: the canonical body, the tools that run here, the upstreams, and the options.
+
+    `value_tool` is the tool whose arguments are the structured output, if one is.
+    """
 
     body: Node
     tools: dict[str, Tool] = field(default_factory=dict)
@@ -53,6 +56,7 @@ class Call:
     deadline: Deadline | None = None
     previous: str | None = None
     said: list[Node] | None = None
+    value_tool: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     query: Mapping[str, Any] = field(default_factory=dict, repr=False)
     extra_body: Mapping[str, Any] = field(default_factory=dict)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...engine.registry import split
 from ...losses import Loss, Losses
+from ..history import accepted
 from ..requests import Call
 from ..results import Made, Result, items_of, result_of
 from ..upstreams.upstream import Upstream
@@ -52,7 +53,9 @@ def keep(store: Store | None, call: Call, node: Node, upstream: Upstream) -> Non
         return
     said = call.said if call.said is not None else items_of(call.body.get("input"))
     previous = call.previous if call.said is not None or call.body.get(PREVIOUS) else None
-    turn = {"previous": previous, "input": said, "output": node.get("output") or [], "response": node}
+    output = node.get("output") or []
+    output = [*output, *accepted(output, call.value_tool)]
+    turn = {"previous": previous, "input": said, "output": output, "response": node}
     store.put(id_, {**turn, "upstream": _place(upstream)})
 
 

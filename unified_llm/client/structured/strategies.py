@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from ...foundation.exchange import Exchange
 from ...foundation.run_errors import OutputParseError
 from ...losses import Loss, Losses
 from ...passes.convert import write
+from ..history import accepted
 from ..requests import Call
 from ..results import Result
 from ..sending.flows import Steps
@@ -127,6 +128,7 @@ class Parser:
             if any(node.get("name") == self.format.name for node in body.get("tools") or ()):
                 raise InvalidBody("/tools", f"a tool is called {self.format.name!r} like the format; pass name=")
             choice = self._choice(body, loop)
+            call.value_tool = self.format.name
             call.body = {**body, "tools": [*(body.get("tools") or ()), self.format.tool()], "tool_choice": choice}
             how = "requested as the arguments of a tool"
         else:
@@ -193,7 +195,8 @@ class Parser:
             if text is None:
                 raise ValueError("there is no text")
             result._parsed = self.value(text)
-            result._accepted = tuple(self._accepted(result))
+            if self.strategy == "tool":
+                result._accepted = tuple(accepted(result.dump().get("output") or (), self.format.name))
         except ValueError as error:
             if _refused(result):
                 return  # in words, which some providers send as text beside the reason of the end
@@ -204,12 +207,6 @@ class Parser:
             failure = OutputParseError(f"{reason}: {why}", result, text)
             failure.truncated = truncated
             raise failure from error
-
-    def _accepted(self, result: Result) -> Iterator[Node]:
-        """The outputs of the calls that are the answer: it is complete, and no call may stay open behind it."""
-        for each in result.function_calls:
-            if self.is_answer(each.dump()) and each.call_id is not None:
-                yield {"type": "function_call_output", "call_id": each.call_id, "output": "accepted"}
 
 
 _MISFIT = "structured output does not match text_format"
