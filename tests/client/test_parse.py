@@ -104,6 +104,8 @@ def test_a_call_that_is_the_value_is_accepted_and_waits_for_no_one(protocol: str
         assert len(following.items) == 6
     run = client.responses.run(input="Who?", **options)
     assert [item.type for item in run.items] == ["message", "function_call", "function_call_output"]
+    following = client.responses.create(input=["Who?", result, "And?"])
+    assert [item.type for item in following.items[1:3]] == ["function_call", "function_call_output"]
     keeping = ul.Client(model="local/echo", protocol="anthropic-messages", store=ul.MemoryStore())
     kept = keeping.responses.parse(input="Who?", **options)
     following = keeping.responses.create(input="And?", previous_response_id=kept.id)
@@ -181,7 +183,7 @@ def test_an_answer_that_was_cut_off_is_not_asked_for_again() -> None:
 
 @pytest.mark.parametrize("how", ["parse", "stream", "run"])
 @pytest.mark.parametrize("protocol", ["openai-chat", "anthropic-messages", "google-generate-content"])
-def test_a_refusal_in_words_is_no_error(protocol: str, how: str) -> None:
+def test_a_refusal_in_words_raises_nothing(protocol: str, how: str) -> None:
     """Messages and generateContent have the words as text, and the refusal as the reason of the end."""
     client = ul.Client(model="local/echo", protocol=protocol)
     options: dict[str, Any] = {"text_format": Person, "strategy": "native", "retries": 0}

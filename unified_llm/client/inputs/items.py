@@ -72,8 +72,9 @@ def input_items(given: Any) -> str | list[Node] | None:
     told: list[Node] = []  # texts and media beside each other, of which nothing was made yet
     for path, each in entries:
         if isinstance(each, (Result, RunResult)):
-            output = (each.final if isinstance(each, RunResult) else each).dump().get("output")
-            out, told = continued(out + _messages(told), output or ()), []
+            answer = each.final if isinstance(each, RunResult) else each
+            out, told = continued(out + _messages(told), answer.dump().get("output") or ()), []
+            out += answer._accepted
             continue
         try:
             node = each if mine else plain(each)
