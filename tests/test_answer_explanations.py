@@ -80,10 +80,17 @@ def test_a_stop_sequence_explains_no_refusal() -> None:
 
 @pytest.mark.parametrize("status", ["in_progress", "queued"])
 @pytest.mark.parametrize("target", ["openai-chat", MESSAGES, "amazon-converse"])
-def test_a_plain_stop_does_not_represent_an_answer_under_way(status: str, target: str) -> None:
+def test_an_answer_under_way_does_not_end_in_a_plain_stop(status: str, target: str) -> None:
+    """Clients take a plain stop for success, and an answer without a text for a finished one."""
     body = {"id": "i", "object": "interaction", "status": status, "model": "m", "steps": []}
-    losses = ul.convert(body, source=INTERACTIONS, target=target, kind="response").losses
-    assert [loss.fate for loss in losses if loss.path == "/status"] == ["lost"]
+    done = ul.convert(body, source=INTERACTIONS, target=target, kind="response")
+    word = (
+        done.value["choices"][0]["finish_reason"]
+        if target == "openai-chat"
+        else (done.value["stop_reason"] if target == MESSAGES else done.value["stopReason"])
+    )
+    assert word == ("length" if target == "openai-chat" else "max_tokens")
+    assert [loss.fate for loss in done.losses if loss.path == "/status"] == ["approximated"]
 
 
 CHAT, RESPONSES, CONVERSE = "openai-chat", "openai-responses", "amazon-converse"

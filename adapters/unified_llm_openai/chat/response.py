@@ -16,6 +16,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.answer_ends import UNDER_WAY
 from unified_llm.foundation.generated_ids import made_id
 
 from ..errors import write_http
@@ -214,10 +215,10 @@ def consume_status(c: Node, w: Writer) -> None:
     if status in _SAID:
         del c["status"]
         w.report(w.doc, ("status",), "approximated", "represented by finish_reason")
-    if status == "cancelled" and not c.get("finish"):
+    if (status == "cancelled" or status in UNDER_WAY) and not c.get("finish"):
         del c["status"]
         w.report(w.doc, ("status",), "approximated", "represented by finish_reason")
-        c["finish"] = {"reason": "cancelled"}
+        c["finish"] = {"reason": "cancelled" if status == "cancelled" else "other"}
     if not c.get("finish") and (status == "incomplete" or reason):
         c["finish"] = {
             "reason": {"content_filter": "safety", "max_output_tokens": "length"}.get(reason or "", "length")

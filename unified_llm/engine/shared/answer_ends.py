@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CALLS",
     "FAILED",
+    "UNDER_WAY",
     "answered_by_tools",
     "call_id_of",
     "consume_status",
@@ -38,6 +39,8 @@ CALLS = frozenset(("function_call", "custom_tool_call"))
 """Calls that a client executes, unless their `executor` is another."""
 FAILED = "the response failed"
 INCOMPLETE = {"max_output_tokens": "length", "content_filter": "safety"}
+UNDER_WAY = frozenset(("queued", "in_progress"))
+"""Statuses of an answer that has not ended: a plain stop, which clients take for success, does not stand for them."""
 _ENDED = frozenset(("completed", "incomplete", "requires_action", "idle"))
 
 
@@ -108,7 +111,10 @@ def reason_of(c: Node, output: list[Node], calls: frozenset[str] = CALLS) -> str
     if reason is None:
         details = c.get("incomplete_details")
         why = details.get("reason") if type(details) is dict else None
-        reason = INCOMPLETE.get(str(why), "length") if c.get("status") == "incomplete" else "stop"
+        status = c.get("status")
+        reason = INCOMPLETE.get(str(why), "length") if status == "incomplete" else "stop"
+        if type(status) is str and status in UNDER_WAY:
+            return "other"
     if reason in ("stop", "tool_calls"):
         reason = "tool_calls" if waits(output, calls) else "refusal" if refuses(output) else "stop"
     return str(reason)
@@ -118,7 +124,7 @@ def consume_status(c: Node, key: str, kind: str) -> None:
     """Report what the wire's word for the end, at `key`, represents already; `kind` is what became of the object."""
     if c.get("object") == "response":
         c["object"] = Fated("approximated", kind)
-    if c.get("status") in _ENDED:
+    if c.get("status") in _ENDED or c.get("status") in UNDER_WAY:
         c["status"] = Fated("approximated", f"represented by {key}")
     if c.get("incomplete_details"):
         c["incomplete_details"] = Fated("approximated", f"represented by {key}")
