@@ -85,3 +85,32 @@ def test_an_image_that_has_no_data_is_lost_and_told() -> None:
     body = {**BODIES[RESPONSES], "output": [{**BODIES[RESPONSES]["output"][1], "result": None, "status": "failed"}]}
     done = ul.convert(body, source=RESPONSES, target=GENERATE, kind="response")
     assert [loss.fate for loss in done.losses if loss.path == "/output/0"] == ["lost"]
+
+
+SENT = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": DATA}}
+
+
+@pytest.mark.parametrize("kind", ["image/heic", "image/bmp", "image/svg+xml"])
+@pytest.mark.parametrize("target", ["anthropic-messages", "amazon-converse"])
+def test_an_image_of_a_type_that_the_target_refuses_is_reported(kind: str, target: str) -> None:
+    """Gemini takes HEIC, as telephones make it; Messages and Converse refuse a request that has one."""
+    body = {"contents": [{"role": "user", "parts": [
+        {"text": "Look:"}, {"inlineData": {"mimeType": kind, "data": "AAAA"}},
+        {"inlineData": {"mimeType": "image/png", "data": DATA}},
+    ]}]}  # fmt: skip
+    done = ul.convert(body, source=GENERATE, target=target, model="m")
+    content = done.value["messages"][0]["content"]
+    assert len(content) == 2
+    if target == "anthropic-messages":
+        assert content[1] == SENT
+    else:
+        assert content[1]["image"]["format"] == "png"
+    lost = [loss for loss in done.losses if loss.capability == "image.input"]
+    assert [(loss.path, loss.fate) for loss in lost] == [("/contents/0/parts/1", "lost")]
+    assert "format" in lost[0].detail or "JPEG" in lost[0].detail
+
+
+def test_a_common_misspelling_of_jpeg_is_corrected() -> None:
+    body = {"contents": [{"role": "user", "parts": [{"inlineData": {"mimeType": "image/jpg", "data": "AAAA"}}]}]}
+    done = ul.convert(body, source=GENERATE, target="anthropic-messages", model="m")
+    assert done.value["messages"][0]["content"][0]["source"]["media_type"] == "image/jpeg"

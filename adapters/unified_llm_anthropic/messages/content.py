@@ -128,6 +128,10 @@ _MAGIC = {
     "UklGR": "image/webp",
     "JVBERi": "application/pdf",
 }
+# What the API takes as an image: a request with another type is refused.
+# https://docs.claude.com/en/api/messages#body-messages-content-source-media-type
+_ALIASES = {"image/jpg": "image/jpeg"}
+_IMAGE_TYPES = frozenset(("image/jpeg", "image/png", "image/gif", "image/webp"))
 
 
 def _fitted(c: Node, key: str, x: Context) -> Node | None:
@@ -138,7 +142,7 @@ def _fitted(c: Node, key: str, x: Context) -> Node | None:
     clean, kind = "".join(found[1].split()), found[0].partition(";")[0].strip().lower()
     if not kind:
         kind = c["media_type"] if type(c.get("media_type")) is str else "text/plain"
-    kind = next((real for magic, real in _MAGIC.items() if clean.startswith(magic)), kind)
+    kind = next((real for magic, real in _MAGIC.items() if clean.startswith(magic)), _ALIASES.get(kind, kind))
     if (kind, clean) == found:
         return c
     x.approximated(c, (key,), f"sent as {kind}")
@@ -224,7 +228,9 @@ def _refusal(c: Node, w: Writer, x: Context) -> Node | None:
 
 def _image(c: Node, w: Writer, x: Context) -> Node | None:
     if type(c.get("image_url")) is str:
-        return c if x.own else _fitted(c, "image_url", x)
+        fitted = c if x.own else _fitted(c, "image_url", x)
+        found = split_data_url(fitted["image_url"]) if fitted is not None and not x.own else None
+        return fitted if found is None or found[0] in _IMAGE_TYPES else None
     return None if w.facing == "provider" and not x.own else c
 
 
@@ -290,6 +296,8 @@ def _transcript(c: Node, w: Writer) -> Node | None:
 
 
 parts.cannot("input_audio output_audio", "anthropic-messages has no audio input")
+parts.cannot(" ".join(_PICTURES), "images are JPEG, PNG, GIF or WebP")
+parts.cannot(" ".join(_PAPERS), "documents are PDF or text")
 parts.cannot("encrypted_content", "only its own provider can read it")
 parts.cannot("input_video output_video", "anthropic-messages has no video input")
 answer_parts.cannot("output_image output_audio output_video output_file", "an assistant message holds text alone")

@@ -24,7 +24,7 @@ Node = dict[str, Any]
 
 _DATA_URL = re.compile(r"data:([^,]*?);base64,(.*)", re.DOTALL | re.IGNORECASE)
 _S3 = "s3://"
-_NEEDS_BYTES = "amazon-converse takes bytes or an S3 URI"
+_NEEDS_BYTES = "amazon-converse takes bytes or an S3 URI, in the formats that it lists"
 _UNNAMED = "document"
 
 # The key of a block -> the canonical type of what the model is given, and of what it makes.
