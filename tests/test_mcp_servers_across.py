@@ -66,3 +66,21 @@ def test_the_header_of_a_server_is_its_token_where_there_are_no_headers(headers:
         lost = ul.convert(interaction(tools=[kept]), source=INTERACTIONS, target=MESSAGES)
         assert "authorization_token" not in lost.value["mcp_servers"][0]
         assert told(lost)["/tools/0/headers"] == ("tools.mcp", "lost")
+
+
+def test_tools_of_a_server_that_are_allowed_in_the_mode_auto_are_named_elsewhere() -> None:
+    """`auto` is the default of Interactions: it restricts nothing beside the names."""
+    server = {
+        "type": "mcp_server",
+        "name": "s",
+        "url": "https://s",
+        "allowed_tools": [{"mode": "auto", "tools": ["t"]}],
+    }
+    body = interaction(tools=[server])
+    done = ul.convert(body, source=INTERACTIONS, target=RESPONSES)
+    assert done.value["tools"][0]["allowed_tools"] == ["t"]
+    assert not [loss for loss in done.losses if loss.fate == "lost"]
+    assert ul.convert(body, source=INTERACTIONS, target=INTERACTIONS).value == body
+    other = {**server, "allowed_tools": [{"mode": "none", "tools": ["t"]}]}
+    withheld = ul.convert(interaction(tools=[other]), source=INTERACTIONS, target=RESPONSES)
+    assert told(withheld)["/tools/0"] == ("tools.mcp", "lost") and not withheld.value.get("tools")

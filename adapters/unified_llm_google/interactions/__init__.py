@@ -51,7 +51,11 @@ adapter = Adapter(
     mappings=(user_parts, model_parts, summaries, citations, steps, tools),
     settings={"request": REQUEST, "response": RESPONSE},
     natives=NATIVES,
-    forms={"errors": range(MOST + 1), "signature": ("empty", "null", "absent", *CONSTANTS)},
+    forms={
+        "errors": range(MOST + 1),
+        "signature": ("empty", "null", "absent", *CONSTANTS),
+        "allowed_mode": ("auto",),
+    },
     narrows={"allowed_tools": "mcp"},
     refuses={
         "parallel_tool_calls": "google-interactions has no parallel-call setting",

@@ -157,8 +157,11 @@ def read_mcp(w: Node, r: Reader) -> Node:
     tool: Node = {"type": "mcp", **{hub: w.pop(key) for key, hub in _SERVER if key in w}}
     allowed = w.get("allowed_tools")
     if type(allowed) is list and len(allowed) == 1 and type(allowed[0]) is dict and "tools" in allowed[0]:
-        if type(allowed[0]["tools"]) is list:
-            tool["allowed_tools"] = take_all(w, "allowed_tools")[0].pop("tools")
+        if type(allowed[0]["tools"]) is list and allowed[0].get("mode") in (None, "auto"):
+            own = take_all(w, "allowed_tools")[0]
+            tool["allowed_tools"] = own.pop("tools")
+            if own.get("mode") == "auto":  # the default: it restricts nothing beside the names
+                r.form(tool, "allowed_mode", own.pop("mode"))
     return tool
 
 
@@ -175,6 +178,8 @@ def write_mcp(c: Node, w: Writer) -> Node | None:
         wire["allowed_tools"] = [{"tools": c.pop("allowed_tools")}]
     elif type(allowed) is dict and "tool_names" in allowed:
         wire["allowed_tools"] = [{"tools": take(c, "allowed_tools").pop("tool_names")}]
+    if "allowed_tools" in wire and w.form(c, "allowed_mode"):
+        wire["allowed_tools"][0]["mode"] = "auto"
     return wire
 
 
