@@ -257,3 +257,33 @@ def test_a_dialect_of_the_clients_own_protocol_is_turned_back_too() -> None:
     out = list(convert_stream(chunks("alias", '{"inp', 'ut":"raw"}'), source=other, target=CHAT, exchange=exchange))
     [call] = collect(read_stream(out, CHAT))["output"]
     assert (call["type"], call["name"], call["input"]) == ("custom_tool_call", "a.b", "raw")
+
+
+@pytest.mark.parametrize("kind", ["text/x.enum", "application/json"])
+def test_an_answer_that_is_one_of_a_list_of_texts_is_the_bare_text(kind: str) -> None:
+    """Gemini answers in `text/x.enum` without quotes; other providers answer in JSON, in an object."""
+    body = {
+        "contents": [{"role": "user", "parts": [{"text": "Pick."}]}],
+        "generationConfig": {"responseMimeType": kind, "responseSchema": {"type": "STRING", "enum": ["A", "B"]}},
+    }
+    asked = ul.convert(body, source="google-generate-content", target="openai-chat", model="m")
+    text = '{"value":"A"}'
+    answer = {
+        "id": "c", "object": "chat.completion", "created": 1, "model": "m",
+        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}],
+    }  # fmt: skip
+    done = ul.convert(
+        answer, source="openai-chat", target="google-generate-content", kind="response", exchange=asked.exchange
+    )
+    expected = "A" if kind == "text/x.enum" else '"A"'
+    assert done.value["candidates"][0]["content"]["parts"] == [{"text": expected}]
+    head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    deltas = [{"delta": {"role": "assistant", "content": text[:6]}}, {"delta": {"content": text[6:]}}]
+    chunks = [{**head, "choices": [{"index": 0, "finish_reason": None, **each}]} for each in deltas]
+    end = {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    events = ({"event": None, "data": each} for each in (*chunks, end, "[DONE]"))
+    streamed = ul.convert_stream(
+        events, source="openai-chat", target="google-generate-content", exchange=asked.exchange
+    )
+    parts = [part for event in streamed for part in event["data"]["candidates"][0]["content"].get("parts", ())]
+    assert "".join(part["text"] for part in parts) == expected

@@ -157,6 +157,9 @@ def undone(text: Any, kept: Any) -> Any:
 
     profile = SchemaProfile(property_names=NameRule(*names)) if names else None
     restored: Any = restore_arguments(text, Lowered.from_json(kept), profile)
+    if kept.get("plain") and restored is not text:
+        value = load_text(restored)
+        return value if type(value) is str else restored
     return restored
 
 

@@ -176,7 +176,9 @@ class _Fitting:
             elif done.schema is not format_["schema"]:
                 fitted = {**format_, "schema": done.schema}
             if done.undo:
-                self.writer.context["output"] = record(done, profile)
+                kept = self.writer.context["output"] = record(done, profile)
+                if "wrapped" in done.undo and format_.get("media_type") not in (None, "application/json"):
+                    kept["plain"] = True  # the caller expects the bare string, as Gemini answers in `text/x.enum`
         name = format_.get("name")
         if profile.names is not None and type(name) is str and not fits(name, profile.names):
             fitted = {**fitted, "name": fit_name(name, profile.names)}
