@@ -41,7 +41,7 @@ def weight_of(loss: Loss) -> float:
     beside = _weights()["beside"].get(last)
     if beside is not None:
         weight = min(weight, beside)
-    return weight if last.isdigit() else min(weight, _field(loss.capability))
+    return weight if last.isdigit() or last in _whole() else min(weight, _field(loss.capability))
 
 
 def severity_of(loss: Loss) -> Severity:
@@ -52,6 +52,8 @@ def severity_of(loss: Loss) -> Severity:
     'high'
     >>> severity_of(Loss("/tools/0/user_location", "tools.hosted.web_search", "lost"))
     'medium'
+    >>> severity_of(Loss("/tools/0/googleSearch", "tools.hosted.web_search", "lost"))
+    'high'
     """
     weight = weight_of(loss)
     least = _weights()["severity"]
@@ -79,6 +81,11 @@ def _weight(capability: str, fate: str) -> float:
 def _field(capability: str) -> float:
     limits = _weights()["field"].items()
     return next((float(most) for glob, most in limits if fnmatchcase(capability, glob)), float("inf"))
+
+
+@cache
+def _whole() -> frozenset[str]:
+    return frozenset(" ".join(_weights()["whole"].values()).split())
 
 
 @cache
