@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase, translate
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-__all__ = ["is_bookkeeping", "is_default", "reason_of"]
+__all__ = ["is_bookkeeping", "is_default", "reason_of", "repeated"]
 
 _INDEX = re.compile(r"/\d+(?=/|$)")
 # What stands before the path in an event of a stream: its number, its data, and the object that it completes.
@@ -52,6 +52,27 @@ def reason_of(path: str, capability: str, fate: str, source: str, target: str, k
     'b has no seed'
     """
     return _reason(_INDEX.sub("/*", _EVENT.sub("", path)) or "/", capability, fate, source, target, kind)
+
+
+@lru_cache(maxsize=4096)
+def repeated(path: str, source: str, target: str) -> str:
+    """The reason of an entry for what an answer repeats of its request, whatever its capability; "" for others.
+
+    >>> repeated("/background", "openai-responses", "openai-chat")
+    'repeats a setting of the request; openai-chat responses have no field for it'
+    >>> repeated("/output/0", "openai-responses", "openai-chat")
+    ''
+    """
+    place, one = _INDEX.sub("/*", _EVENT.sub("", path)) or "/", source.partition(":")[0]
+    for row in _repeating():
+        if row.path.match(place) and fnmatchcase(one, row.source):
+            return _said(row.reason, source, target)
+    return ""
+
+
+@cache
+def _repeating() -> list[_Row]:
+    return [_row(row) for row in _data()["bookkeeping"] if row[4].startswith("repeats a setting")]
 
 
 @lru_cache(maxsize=4096)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...foundation.generated_ids import is_made
 from ...foundation.json_paths import pointer
 from .. import Loss, Losses
+from ..reasons import repeated
 from ..report import reasoned
 from .tables import UNKNOWN, UNTOLD, Place, Rule, Spot, known_ways, normal, same, scale_of, spot_of
 
@@ -57,7 +58,12 @@ def significant(losses: Iterable[Loss], here: Weighing, document: Any, stream: b
             if weighed is None:
                 continue
             loss = weighed
-        found.append(loss if loss[3] else reasoned(loss, source, target, kind))
+        if not loss[3]:
+            loss = reasoned(loss, source, target, kind)
+        elif kind == "response" and loss[2] == "lost" and (said := repeated(loss.path, source, target)):
+            # That a target refuses a setting is about requests, not about an answer that repeats it.
+            loss = loss._replace(detail=said)
+        found.append(loss)
     return Losses(found)
 
 
