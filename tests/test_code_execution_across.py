@@ -184,3 +184,32 @@ def test_an_action_without_a_type_is_approximated_and_its_query_is_not_added() -
     assert done.value["content"][0]["input"] == {"query": "q"}
     fates = {loss.path: loss.fate for loss in done.losses}
     assert fates["/output/0/action"] == "approximated" and "/content/0/input/query" not in fates
+
+
+def test_tools_that_code_may_call_are_declared_with_what_runs_the_code() -> None:
+    """In Messages that is the tool for code; Responses has a tool of its own for it, and programs of its own only."""
+    caller = {"type": "code_execution_20260120", "tool_id": "srvtoolu_1"}
+    body = {
+        "model": "m", "max_tokens": 9,
+        "tools": [
+            {"type": "code_execution_20260120", "name": "code_execution"},
+            {"name": "f", "input_schema": {"type": "object"}, "allowed_callers": ["code_execution_20260120"]},
+        ],
+        "messages": [
+            {"role": "user", "content": "q"},
+            {"role": "assistant", "content": [
+                {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}, "caller": caller},
+            ]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "r"}]},
+        ],
+    }  # fmt: skip
+    done = ul.convert(body, source=MESSAGES, target=RESPONSES)
+    kinds = [tool["type"] for tool in done.value["tools"]]
+    assert kinds == ["code_interpreter", "function", "programmatic_tool_calling"]
+    assert done.value["tools"][1]["allowed_callers"] == ["programmatic"]
+    assert "caller" not in next(item for item in done.value["input"] if item["type"] == "function_call")
+    fates = {loss.path: (loss.fate, loss.detail) for loss in done.losses}
+    assert fates["/tools/2/type"] == ("added", "programs call tools only beside it")
+    assert fates["/messages/1/content/0/caller"] == ("lost", "the provider does not know what another one did")
+    del body["tools"][1]["allowed_callers"]
+    assert len(ul.convert(body, source=MESSAGES, target=RESPONSES).value["tools"]) == 2

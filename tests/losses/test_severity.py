@@ -81,8 +81,10 @@ def test_an_answer_that_repeats_its_settings_has_nothing_significant() -> None:
         losses = ul.convert(answer, source="openai-responses", target=target, kind="response").losses
         assert any(loss.fate == "lost" for loss in losses)
         assert list(losses.significant) == []
-    steps = {"id": "i", "object": "interaction", "status": "completed", "model": "m", "previous_interaction_id": "v1_0",
-             "background": True, "steps": [{"type": "model_output", "content": [{"type": "text", "text": "Hi"}]}]}  # fmt: skip
+    steps = {
+        "id": "i", "object": "interaction", "status": "completed", "model": "m", "previous_interaction_id": "v1_0",
+        "background": True, "steps": [{"type": "model_output", "content": [{"type": "text", "text": "Hi"}]}],
+    }  # fmt: skip
     for target in ("openai-chat", "anthropic-messages", "google-generate-content"):
         losses = ul.convert(steps, source="google-interactions", target=target, kind="response").losses
         assert {"/previous_interaction_id", "/background"} <= {loss.path for loss in losses}

@@ -59,7 +59,7 @@ for _type, _keys in ITEMS.items():
         answer_items.same(_type, _keys, **_lists)
     if _type in _HELD | _SHELL:
         request_items.cannot(_type, "the provider does not know what another one did")
-    else:
+    elif _type != "function_call":
         _lists = {key: foreign_tools if family is tools else family for key, family in _lists.items()}
         request_items.same(_type, _keys.replace("id ", "", 1), **_lists)
 for _type, _reason in REFUSES.items():

@@ -30,6 +30,7 @@ from ..effort import fit_reasoning
 from .custom_tools import function_tools
 from .demands import takeable_tools
 from .history import is_own
+from .programs import declare_programs
 from .tables import OBJECTS, read_choice
 from .tools import foreign_tools, tools
 from .usual import read_usual_functions, write_usual_functions
@@ -127,6 +128,8 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
                 for wire_tool in w.nodes(function_tools if tool.get("type") == "custom" else family, [tool])
             ]
         wire["tools"] = w.nodes(family, takeable) if usual is None else usual
+        if family is foreign_tools and w.dialect.get("tool_kinds") is None:
+            declare_programs(wire["tools"], w)
         if given and not wire["tools"]:
             del wire["tools"]
     elif "tools" in c:
