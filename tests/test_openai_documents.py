@@ -130,3 +130,24 @@ def test_a_second_audio_is_told() -> None:
     added = {loss.path.rpartition("/")[2] for loss in done.losses if loss.fate == "added" and "/audio/" in loss.path}
     assert added == {"id", "expires_at", "transcript"}
     assert [loss.path for loss in done.losses if loss.fate == "lost"] == ["/output/0/content/1"]
+
+
+@pytest.mark.parametrize("target", ["openai-chat", "openai-responses"])
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("application/pdf", "document.pdf"), ("text/csv", "document.csv"), ("application/x-acme", "document")],
+)
+def test_data_without_a_name_get_one(target: str, kind: str, name: str) -> None:
+    """OpenAI refuses `file_data` without a file name; other protocols have none, or an optional title."""
+    part = {"inlineData": {"mimeType": kind, "data": "JVBERi0="}}
+    body = {"contents": [{"role": "user", "parts": [part, {"text": "q"}]}]}
+    done = ul.convert(body, source="google-generate-content", target=target, model="m")
+    message = (done.value.get("messages") or done.value.get("input"))[0]
+    file = message["content"][0].get("file", message["content"][0])
+    assert file["filename"] == name
+    added = [loss for loss in done.losses if loss.path.endswith("/filename")]
+    assert [(loss.fate, loss.detail) for loss in added] == [("added", "the API demands one")]
+    own = done.value
+    assert ul.convert(own, source=target, target=target).value == own
+    del file["filename"]
+    assert ul.convert(own, source=target, target=target).value == own

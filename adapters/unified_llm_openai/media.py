@@ -64,8 +64,30 @@ def write_bare(c: Node, key: str, w: Writer) -> None:
         c[key] = c[key].partition(";base64,")[2] or c[key]
 
 
-def name_file(c: Node, wire: Node) -> None:
-    """Data require a file name: the title another protocol has for it."""
-    if "file_data" in wire and "filename" not in wire and type(c.get("title")) is str:
+_SUFFIXES = {
+    "application/pdf": ".pdf",
+    "application/json": ".json",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+    "text/csv": ".csv",
+    "text/html": ".html",
+    "text/markdown": ".md",
+    "text/plain": ".txt",
+}
+
+
+def name_file(c: Node, wire: Node, w: Writer) -> None:
+    """Data require a file name, without which the API refuses a request: the title another protocol has, or a made one.
+
+    https://github.com/laravel/ai/issues/321
+    """
+    if "file_data" not in wire or "filename" in wire:
+        return
+    if type(c.get("title")) is str:
         wire["filename"] = c["title"]
         c["title"] = Fated("approximated", "as the name of the file")
+    elif type(wire["file_data"]) is str and w.source not in (None, w.protocol):
+        head = _HEAD.match(wire["file_data"])
+        wire["filename"] = f"document{_SUFFIXES.get(head[1].lower(), '') if head is not None else ''}"
+        w.added(wire, "filename", "the API demands one")

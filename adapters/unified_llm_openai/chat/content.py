@@ -250,7 +250,7 @@ def write_file(c: Node, w: Writer) -> Node | None:
         file["file_data"] = c.pop("file_url")
     if not file.keys() - {"filename"}:
         return None
-    name_file(c, file)
+    name_file(c, file, w)
     clean_url(c, "file_data", file, "file_data", w)
     return write_cache(c, {"type": "file", "file": file}, w)
 

@@ -244,7 +244,7 @@ def write_any_file(c: Node, w: Writer) -> Node | None:
         # The API takes data URLs; bare base64 has no media type.
         c["file_data"] = f"data:{c.pop('media_type')};base64,{data}"
     wire: Node = write_file(c, w)
-    name_file(c, wire)
+    name_file(c, wire, w)
     clean_url(c, "file_data", wire, "file_data", w)
     return wire
 
