@@ -104,6 +104,8 @@ BROKEN: dict[str, tuple[str, Node]] = {
         "usage": {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}, "metrics": {"latencyMs": 1}}),
     "no errors": (INTERACTIONS, {"id": "i", "object": "interaction", "status": "failed", "model": "m", "steps": []}),
     "explained": (GENERATE, STOPPED),
+    "named": (GENERATE, {"candidates": [
+        {"content": {"parts": [{"text": "x"}]}, "finishReason": "UNEXPECTED_TOOL_CALL"}]}),
 }  # fmt: skip
 
 
@@ -117,8 +119,11 @@ def test_a_failed_response_has_an_error_whole_and_streamed(case: str) -> None:
     for answer in (done.value, streamed):
         assert answer["status"] == "failed"
         assert answer["error"] == {
-            "code": "server_error", "message": WHY if case == "explained" else "the response failed",
-        }  # fmt: skip
+            "code": "server_error",
+            "message": {"explained": WHY, "named": "the response failed: UNEXPECTED_TOOL_CALL"}.get(
+                case, "the response failed"
+            ),
+        }
     added = {loss.path for loss in done.losses if loss.fate == "added" and loss.path.startswith("/error")}
-    assert added == {"/error/code" if case == "explained" else "/error"}
+    assert added == {"/error/code" if case in ("explained", "named") else "/error"}
     assert not [loss for loss in done.losses if loss.path.endswith("/finishMessage")]

@@ -208,8 +208,14 @@ def pop_implied(c: Node, wire: Node, output: list[Node]) -> None:
     else:
         # The words for it are closed: clients of the API accept no others.
         for key in ("reason", "native"):
-            if finish.get(key) is not None:
+            if finish.get(key) is not None and not (key == "native" and _explains(finish, wire)):
                 finish[key] = Fated("approximated", f"sent as status {wire['status']!r}")
+
+
+def _explains(finish: Node, wire: Node) -> bool:
+    """Whether the provider's own word for the end is all that explains why a response failed."""
+    bare = wire["status"] == "failed" and not wire.get("error") and type(finish.get("detail")) is not str
+    return bare and type(finish.get("native")) is str
 
 
 def give_error(c: Node, wire: Node, w: Writer) -> None:
@@ -221,6 +227,9 @@ def give_error(c: Node, wire: Node, w: Writer) -> None:
         return
     finish = c.get("finish")
     text = finish.pop("detail") if finish and type(finish.get("detail")) is str else None
+    if text is None and finish and type(finish.get("native")) is str:
+        text = f"{FAILED}: {finish['native']}"
+        finish["native"] = Fated("approximated", "in the message of the error")
     wire["error"] = {"code": "server_error", "message": FAILED if text is None else text}
     if text is None:
         w.added(wire, "error", "required of a failed response; no error in the source")
