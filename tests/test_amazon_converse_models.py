@@ -110,3 +110,24 @@ def test_a_limit_is_the_most_of_the_model() -> None:
     assert value["inferenceConfig"] == {"maxTokens": 64_000}
     assert losses["/max_output_tokens"] == ("approximated", "64000 is the most of this model")
     assert sent(LLAMA, max_output_tokens=70_000)[0]["inferenceConfig"] == {"maxTokens": 70_000}
+
+
+@pytest.mark.parametrize(
+    ("model", "ends"),
+    [
+        ("us.anthropic.claude-opus-4-7-v1:0", "user"), ("anthropic.claude-sonnet-4-6", "user"),
+        ("amazon.nova-2-lite-v1:0", "user"), ("anthropic.claude-haiku-4-5-20251001-v1:0", "assistant"),
+        ("amazon.nova-pro-v1:0", "assistant"),
+    ],
+)  # fmt: skip
+def test_a_model_that_continues_no_message_of_its_own_is_asked_to_go_on(model: str, ends: str) -> None:
+    """Claude from 4.6 on refuses a conversation that ends with the assistant, at Bedrock as at its own API."""
+    body = {"model": "m", "messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a "}]}
+    done = ul.convert(body, source="openai-chat", target=CONVERSE, model=model)
+    assert done.value["messages"][-1]["role"] == ends
+    if ends == "user":
+        assert "/messages/1/content" in {loss.path for loss in done.losses if loss.fate == "approximated"}
+    elif "claude" in model:
+        assert done.value["messages"][-1]["content"] == [{"text": "a"}]
+    own = {"messages": [{"role": role, "content": [{"text": "x"}]} for role in ("user", "assistant")]}
+    assert ul.convert(own, source=CONVERSE, target=CONVERSE, model=model).value == own

@@ -6,11 +6,17 @@ https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-extended-th
 
 from __future__ import annotations
 
+from typing import Any
+
 from unified_llm.passes.repair import Rules
 
 from .passes import thinking_form
 
 __all__ = ["RULES"]
+
+# Models that refuse a last message of the assistant, which older ones continue; those refuse white space at its end.
+# https://docs.claude.com/en/docs/about-claude/models/overview
+_NO_PREFILL: dict[str, Any] = {"closes": "asked"}
 
 RULES = Rules(
     paired=True,
@@ -26,4 +32,17 @@ RULES = Rules(
     reasoning_form=thinking_form,
     reasoning_opens="budget",
     reasoning_off="said",
+    models={
+        "claude": {"trailing": True},
+        "claude-opus-4-6": _NO_PREFILL,
+        "claude-sonnet-4-6": _NO_PREFILL,
+        "claude-opus-4-7": _NO_PREFILL,
+        "claude-opus-4-8": _NO_PREFILL,
+        "claude-opus-5": _NO_PREFILL,
+        "claude-sonnet-5": _NO_PREFILL,
+        "claude-haiku-5": _NO_PREFILL,
+        "claude-fable": _NO_PREFILL,
+        "claude-mythos": _NO_PREFILL,
+        "nova-2-lite": _NO_PREFILL,
+    },
 )
