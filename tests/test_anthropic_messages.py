@@ -398,3 +398,21 @@ def test_documents_are_their_own_identity(streams: bool) -> None:
     found = [record for record in fixtures(MESSAGES) if (record["kind"] == "stream") == streams]
     assert len(found) > 20
     assert not suite.identity(MESSAGES, found)
+
+
+def test_what_another_provider_signed_on_a_text_stands_behind_the_text() -> None:
+    """Clients read the answer from `content[0].text`; in a stream the signature comes last as well."""
+    gemini, parts = "google-generate-content", [{"text": "Oslo.", "thoughtSignature": "QUJD"}]
+    asked = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "q"}]}
+    sent = ul.convert(asked, source="anthropic-messages", target=gemini, model="gemini-3-pro", secret="s")
+    answer = {"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}]}
+    done = ul.convert(
+        answer, source=gemini, target="anthropic-messages", kind="response", exchange=sent.exchange, secret="s"
+    )
+    content = done.value["content"]
+    assert [block["type"] for block in content] == ["text", "redacted_thinking"]
+    again = [*asked["messages"], {"role": "assistant", "content": content}, {"role": "user", "content": "r"}]
+    back = ul.convert(
+        {**asked, "messages": again}, source="anthropic-messages", target=gemini, model="gemini-3-pro", secret="s"
+    )
+    assert back.value["contents"][1]["parts"] == parts

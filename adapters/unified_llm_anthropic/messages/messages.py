@@ -226,10 +226,12 @@ def write_blocks(items: list[Node], w: Writer) -> list[Any]:
     out: list[Any] = []
     for item in items:
         found = w.piece(_write_message_blocks, item) if item.get("type") == "message" else _write_item(item, w)
+        carrier = None
         if w.facing == "client" and (found or item.get("type") == "message") and item["type"] not in _SEALED_THEMSELVES:
             carrier = carrier_of(item, w, not found)
-            out += [carrier] if carrier is not None else []
-        out += found
+        carried = [carrier] if carrier is not None else []
+        # Behind a text, as in a stream: clients take the first block for the answer. Before a call, as thinking is.
+        out += [*found, *carried] if item.get("type") == "message" else [*carried, *found]
     return out
 
 
