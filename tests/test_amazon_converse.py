@@ -229,3 +229,20 @@ def test_the_adapter_speaks_of_no_field_twice() -> None:
     found = adapter(CONVERSE)
     assert not {*found.refuses} & {key for mapping in found.mappings for key in mapping.writes}
     assert suite.unclassified_types(CONVERSE) == []
+
+
+def test_a_document_that_is_text_is_sent_as_text() -> None:
+    """Bedrock names no format for JSON; Messages gets it as plain text too."""
+    part = {"inlineData": {"mimeType": "application/json", "data": "e30="}}
+    body = {"contents": [{"role": "user", "parts": [part, {"text": "q"}]}]}
+    done = ul.convert(body, source="google-generate-content", target="amazon-converse", model="m")
+    document = done.value["messages"][0]["content"][0]["document"]
+    assert (document["format"], document["source"]) == ("txt", {"bytes": "e30="})
+    fates = {loss.path: (loss.fate, loss.detail) for loss in done.losses}
+    assert fates["/contents/0/parts/0"] == ("approximated", "sent as plain text")
+    other = {"inlineData": {"mimeType": "application/zip", "data": "UEsDBA=="}}
+    lost = ul.convert(
+        {"contents": [{"role": "user", "parts": [other, {"text": "q"}]}]},
+        source="google-generate-content", target="amazon-converse", model="m",
+    )  # fmt: skip
+    assert [loss.fate for loss in lost.losses] == ["lost"]

@@ -179,7 +179,10 @@ def _write_audio(c: Node, w: Writer) -> Node | None:
 @written(answers, "output_file", "input_file")
 @written(parts, "input_file", "output_file")
 def _write_document(c: Node, w: Writer) -> Node | None:
+    text = _as_text(c)
     word, source = _write_source("document", c, w)
+    if text and source is not None:
+        c["file_data"] = Fated("approximated", "sent as plain text")
     if source is None and type(c.get("text")) is str:
         word, source = format_of("document", c.get("media_type")), {"text": c.pop("text")}
     elif source is None and type(c.get("content")) in (str, list):
@@ -202,6 +205,25 @@ def _write_document(c: Node, w: Writer) -> Node | None:
     if type(c.get("citations")) is dict and "enabled" in c["citations"]:
         wire["citations"] = {"enabled": take(c, "citations").pop("enabled")}
     return {"document": wire}
+
+
+# Text without a format of its own here, beside all that is called text/..., ...+json and ...+xml.
+_TEXTS = frozenset(
+    f"application/{name}" for name in ("json", "xml", "yaml", "x-yaml", "javascript", "x-javascript", "sql", "toml")
+)
+
+
+def _as_text(c: Node) -> bool:
+    """Make plain text of a document in the copy `c` that is text in a format without a word here."""
+    data = c.get("file_data")
+    found = _DATA_URL.fullmatch(data) if type(data) is str else None
+    kind = found[1].partition(";")[0].strip().lower() if found is not None else ""
+    if found is None or format_of("document", kind) is not None:
+        return False
+    if kind not in _TEXTS and not kind.startswith("text/") and not kind.endswith(("+json", "+xml")):
+        return False
+    c["file_data"] = f"data:text/plain;base64,{found[2]}"
+    return True
 
 
 _NAME = re.compile(r"[^0-9A-Za-z\s\-()\[\]]+")
