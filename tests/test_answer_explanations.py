@@ -127,3 +127,16 @@ def test_a_failed_response_has_an_error_whole_and_streamed(case: str) -> None:
     added = {loss.path for loss in done.losses if loss.fate == "added" and loss.path.startswith("/error")}
     assert added == {"/error/code" if case in ("explained", "named") else "/error"}
     assert not [loss for loss in done.losses if loss.path.endswith("/finishMessage")]
+
+
+@pytest.mark.parametrize(
+    "word", ["TOO_MANY_TOOL_CALLS", "NO_IMAGE", "MISSING_THOUGHT_SIGNATURE", "UNEXPECTED_TOOL_CALL"]
+)
+def test_a_failure_of_gemini_has_its_code_in_interactions(word: str) -> None:
+    """Interactions has the finish reasons of its sister protocol as codes of errors, in small letters."""
+    candidate = {"content": {"role": "model", "parts": [{"text": "x"}]}, "finishReason": word, "finishMessage": WHY}
+    body = {"candidates": [candidate], "responseId": "r", "modelVersion": "m"}
+    done = ul.convert(body, source=GENERATE, target=INTERACTIONS, kind="response")
+    assert (done.value["status"], done.value["errors"]) == ("failed", [{"code": word.lower(), "message": WHY}])
+    back = ul.convert(done.value, source=INTERACTIONS, target=RESPONSES, kind="response")
+    assert back.value["status"] == "failed" and WHY in back.value["error"]["message"]

@@ -312,7 +312,7 @@ ENDS = {
     "safety": ("content_filter", ("incomplete", "content_filter"), "refusal", "SAFETY"),
     "prohibited_content": ("content_filter", ("incomplete", "content_filter"), "refusal", "SAFETY"),
     "recitation": ("content_filter", ("incomplete", "content_filter"), "refusal", "RECITATION"),
-    "malformed_function_call": ("error", ("incomplete", None), "refusal", "MALFORMED_FUNCTION_CALL"),
+    "malformed_function_call": ("error", ("failed", None), "refusal", "MALFORMED_FUNCTION_CALL"),
 }
 
 

@@ -62,6 +62,8 @@ _CODED = {
 }
 _BLOCKED = {code: "recitation" if "recitation" in code else "safety" for code in CODES["content_filter"]}
 _BROKEN = ("malformed_function_call", "malformed_tool_call", "unexpected_tool_call", "too_many_tool_calls")
+# Failures that its sister protocol names in capitals, as finish reasons.
+_FAILURES = frozenset(("no_image", "too_many_tool_calls", "missing_thought_signature"))
 _REASONS = {**_BLOCKED, **dict.fromkeys(_BROKEN, "malformed_call")}
 _NAMES = {reason: status for status, reason in _FINISH.items()}
 _CALLS = ("function_call", "custom_tool_call")
@@ -325,6 +327,8 @@ def _write_status(c: Node, wire: Node, w: Writer) -> None:
                 wire["errors"] = _write_block(own, c, w)
             # A refusal has no code of its own: it is read as a block for safety.
             told = lookup(_REASONS, (error or wire["errors"][0]).get("code")) == reason
+        elif told and error is None and str(own.get("native")).lower() in _FAILURES:
+            wire["errors"] = [_write_failure(own)]
         if told:
             own.pop("reason", None)
         elif reason is not None:
@@ -345,6 +349,14 @@ def _write_block(finish: Node, c: Node, w: Writer) -> list[Node]:
     if type(finish.get("detail")) is str:
         first["message"] = finish.pop("detail")
     return [first, *({} for _ in range(1, w.form(c, "errors") or 1))]
+
+
+def _write_failure(finish: Node) -> Node:
+    """The error of a failure that has a code, `finish` being popped from."""
+    code = str(finish["native"]).lower()
+    finish["native"] = Fated("approximated", f"sent as {code!r}")
+    message = finish.pop("detail") if type(finish.get("detail")) is str else None
+    return {"code": code} if message is None else {"code": code, "message": message}
 
 
 def _write_errors(error: Node, w: Writer) -> list[Any]:

@@ -29,6 +29,9 @@ Node = dict[str, Any]
 # What leaves an answer incomplete; the API has a word for some of it.
 _INCOMPLETE = frozenset(("length", "context_window", "safety", "recitation", "pause", "other"))
 
+# What the API calls a failure, whatever another provider calls the answer.
+_BROKEN = frozenset(("error", "malformed_call"))
+
 
 # ---- reading --------------------------------------------------------------------------------------------------------
 
@@ -248,13 +251,14 @@ _STATUS = {
 
 def status_of(node: Node) -> str:
     """The status of a canonical response, in a word of this API."""
-    said = node.get("status")
+    said, reason = node.get("status"), (node.get("finish") or {}).get("reason")
+    if said == "incomplete" and reason in _BROKEN:
+        return "failed"
     if said and (said != "completed" or not node.get("finish")):
         return _STATUS.get(said, str(said))
-    reason = (node.get("finish") or {}).get("reason")
     if reason == "refusal" and not refuses(node.get("output") or ()):
         return "incomplete"
-    if node.get("error") or reason in ("error", "malformed_call"):
+    if node.get("error") or reason in _BROKEN:
         return "failed"
     if reason == "cancelled":
         return "cancelled"

@@ -204,7 +204,7 @@ class ForeignWriter:
         def pair(c: Node, w: Writer) -> Node:
             given, wire = c.pop("output", None), resource(c, w)
             wire["output"] = self._output(given, w, out)
-            wire["status"] = implied if status == "completed" else status
+            wire["status"] = implied if status == "completed" or implied == "failed" else status
             if response.get("status") not in (None, wire["status"]):
                 w.report(response, ("status",), "approximated", f"sent as {wire['status']!r}")
             if not any(response.get(key) for key in ("status", "finish", "error")):
