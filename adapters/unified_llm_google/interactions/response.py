@@ -63,7 +63,7 @@ _CODED = {
 _BLOCKED = {code: "recitation" if "recitation" in code else "safety" for code in CODES["content_filter"]}
 _BROKEN = ("malformed_function_call", "malformed_tool_call", "unexpected_tool_call", "too_many_tool_calls")
 # Failures that its sister protocol names in capitals, as finish reasons.
-_FAILURES = frozenset(("no_image", "too_many_tool_calls", "missing_thought_signature"))
+_FAILURES = frozenset(("no_image", "image_other", "too_many_tool_calls", "missing_thought_signature"))
 _REASONS = {**_BLOCKED, **dict.fromkeys(_BROKEN, "malformed_call")}
 _NAMES = {reason: status for status, reason in _FINISH.items()}
 _CALLS = ("function_call", "custom_tool_call")
