@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.engine.pairs.mapping import Fated
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.cache_ttl import fit_lifetime
+
+from .effort import model_of
 
 __all__ = ["read_cache", "write_cache"]
 
@@ -59,6 +62,9 @@ def write_cache(c: Node, wire: Node, w: Writer) -> Node:
         cache = c["cache"]
         if _is_control(c, w):
             return _write_control(c, wire, w)
+        if w.source not in (None, w.protocol) and model_of(w).breakpoints is False:
+            c["cache"] = Fated("lost", "the model takes no cache breakpoints")
+            return wire
         said = cache.get("ttl") if type(cache) is dict else None
         if said is None or said in _LIFETIMES or w.source == w.protocol:
             wire["prompt_cache_breakpoint"] = c.pop("cache")

@@ -15,20 +15,21 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.models.effort import effort_of, nearest
 from unified_llm.models.profiles import ModelProfile, ReasoningProfile, profile
 
-__all__ = ["drop_refused", "fit_reasoning"]
+__all__ = ["drop_refused", "fit_reasoning", "model_of"]
 
 Node = dict[str, Any]
 
 _DISPLAYS = {"summarized": True, "omitted": False}
 
 
-def _profile(w: Writer) -> ModelProfile:
+def model_of(w: Writer) -> ModelProfile:
+    """What is known of the model that a request goes to."""
     return profile(w.model or w.doc.get("model"), w.protocol)
 
 
 def fit_reasoning(c: Node, w: Writer, takes: frozenset[str]) -> None:
     """Write `reasoning` in the target's form: an effort, and the canonical keys in `takes` as they are."""
-    facts = _profile(w).reasoning
+    facts = model_of(w).reasoning
     own = c["reasoning"] = dict(c["reasoning"])
     effort, control = (own.get(key) if type(own.get(key)) is str else None for key in ("effort", "control"))
     budget = own.get("budget_tokens") if type(own.get("budget_tokens")) is int else None
@@ -127,7 +128,7 @@ def _fit_shown(own: Node, takes: frozenset[str], w: Writer) -> None:
 
 def drop_refused(c: Node, w: Writer, reasoning: Any) -> None:
     """Withhold what the model answers with an error while it thinks; `reasoning` are its reasoning settings."""
-    model = _profile(w)
+    model = model_of(w)
     if not model.refuses:
         return
     said = reasoning.get("effort") if type(reasoning) is dict else None

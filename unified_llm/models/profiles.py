@@ -73,6 +73,7 @@ class ModelProfile:
     output_tokens: the most it may answer, thoughts included.
     developer_role: it supports developer messages. system_turns: it takes system messages inside the conversation.
     prefill: it continues a last message of the assistant.
+    breakpoints: its parts may have cache breakpoints.
     signed_calls: it refuses unsigned calls of the current turn.
     media: what it takes beside text ("image", "audio", "video", "document"); None where that is not known.
     result_media: it takes media in the results of calls.
@@ -92,6 +93,7 @@ class ModelProfile:
     developer_role: bool | None = None
     system_turns: bool | None = None
     prefill: bool | None = None
+    breakpoints: bool | None = None
     signed_calls: bool = False
     alone: frozenset[str] = frozenset()
     media: frozenset[str] | None = None
@@ -143,7 +145,10 @@ def profile(model: Any, protocol: str | None = None, provider: str | None = None
     )
 
 
-_PLAIN = ("free_when_off", "output_tokens", "developer_role", "system_turns", "prefill", "signed_calls", "result_media")
+_PLAIN = (
+    *("free_when_off", "output_tokens", "developer_role", "system_turns", "prefill"),
+    *("breakpoints", "signed_calls", "result_media"),
+)
 _REASONING = frozenset(ReasoningProfile.__slots__)
 
 
