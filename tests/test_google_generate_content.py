@@ -366,3 +366,12 @@ def test_written_from_elsewhere_everything_is_camel_case() -> None:
     assert value["tools"][0]["functionDeclarations"][0]["parametersJsonSchema"]["properties"] == {
         "snake_key": {"type": "integer"}
     }
+
+
+def test_empty_instructions_of_another_protocol_are_not_sent() -> None:
+    """The API refuses an empty text."""
+    body = {"model": "m", "max_tokens": 9, "system": "", "messages": [{"role": "user", "content": "q"}]}
+    done = ul.convert(body, source="anthropic-messages", target="google-generate-content", model="gemini-3-pro")
+    assert "systemInstruction" not in done.value and not done.losses
+    own = {"contents": [{"role": "user", "parts": [{"text": "q"}]}], "systemInstruction": {"parts": [{"text": ""}]}}
+    assert ul.convert(own, source="google-generate-content", target="google-generate-content").value == own
