@@ -114,3 +114,23 @@ def test_a_common_misspelling_of_jpeg_is_corrected() -> None:
     body = {"contents": [{"role": "user", "parts": [{"inlineData": {"mimeType": "image/jpg", "data": "AAAA"}}]}]}
     done = ul.convert(body, source=GENERATE, target="anthropic-messages", model="m")
     assert done.value["messages"][0]["content"][0]["source"]["media_type"] == "image/jpeg"
+    picture = {"type": "image_url", "image_url": {"url": "data:image/jpg;base64,AAAA"}}
+    body = {"model": "m", "messages": [{"role": "user", "content": [picture]}]}
+    sent = ul.convert(body, source="openai-chat", target=GENERATE, model="gemini-3-pro")
+    assert sent.value["contents"][0]["parts"][0]["inlineData"]["mimeType"] == "image/jpeg"
+
+
+@pytest.mark.parametrize("kind", ["image/gif", "image/bmp"])
+def test_an_image_of_a_type_that_gemini_refuses_is_reported(kind: str) -> None:
+    """A GIF in the history of a session with Claude or GPT makes Gemini refuse each later request."""
+    url = f"data:{kind};base64,R0lGODlh"
+    picture = {"type": "image_url", "image_url": {"url": url}}
+    text = {"type": "text", "text": "q"}
+    body = {"model": "m", "messages": [{"role": "user", "content": [text, picture]}]}
+    done = ul.convert(body, source="openai-chat", target=GENERATE, model="gemini-3-pro")
+    assert done.value["contents"][0]["parts"] == [{"text": "q"}]
+    assert [(loss.path, loss.fate) for loss in done.losses] == [("/messages/0/content/1", "lost")]
+    steps = ul.convert(body, source="openai-chat", target=INTERACTIONS, model="gemini-3-pro").value["input"]
+    assert steps[0]["content"][1]["mime_type"] == kind
+    own = {"contents": [{"role": "user", "parts": [{"inlineData": {"mimeType": kind, "data": "R0lGODlh"}}]}]}
+    assert ul.convert(own, source=GENERATE, target=GENERATE).value == own

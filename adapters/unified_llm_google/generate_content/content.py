@@ -260,8 +260,7 @@ def write_sound(c: Node, w: Writer) -> Node | None:
 def _write_blob(c: Node, w: Writer, sound: bool) -> Node | None:
     wire = write_media(c, w)
     if wire is None:
-        told: Node | None = write_told(c, w)
-        return told
+        return write_told(c, w)  # type: ignore[no-any-return]
     write_modifiers(c, wire, w, sound)
     return _with_modifiers(c, wire, w)
 
@@ -273,6 +272,7 @@ def write_told(c: Node, w: Writer) -> Node | None:
     return _with_modifiers(c, {"text": text}, w) if text else None
 
 
+parts.cannot("input_image output_image computer_screenshot", "images are PNG, JPEG, WebP, HEIC or HEIF")
 parts.cannot("search_result tool_reference encrypted_content", "google-generate-content has no such part")
 
 

@@ -65,6 +65,9 @@ MEDIA = frozenset(
     computer_screenshot""".split()
 )
 SOUNDS = frozenset(("input_audio", "output_audio"))
+# What the API takes as an image: a request with another type is refused.
+# https://ai.google.dev/gemini-api/docs/image-understanding#supported-formats
+_IMAGES = frozenset(("image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"))
 _RESOLUTIONS = Bimap(
     {
         "MEDIA_RESOLUTION_LOW": "low",
@@ -247,7 +250,17 @@ def write_media(c: Node, w: Writer) -> Node | None:
                 return None
             media_type = head[5:]
             at = media_type.lower().find(";base64")
-            return _inline(c, key, payload.strip() if payload[:1].isspace() else payload, media_type[:at] or None, w)
+            kind = media_type[:at] or None
+            if (
+                kind is not None
+                and key == "image_url"
+                and w.facing == "provider"
+                and w.source not in (None, w.protocol)
+            ):
+                kind = "image/jpeg" if kind.lower() == "image/jpg" else kind
+                if kind.lower().startswith("image/") and kind.lower() not in _IMAGES:
+                    return None
+            return _inline(c, key, payload.strip() if payload[:1].isspace() else payload, kind, w)
         if key == "file_data":
             guessed = _guess(c)
             inline = _inline(c, key, value, guessed, w)
