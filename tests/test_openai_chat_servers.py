@@ -312,3 +312,36 @@ def test_images_that_cannot_be_read_stay_and_are_reported(odd: Any) -> None:
     assert ul.convert(body, source="openai-chat", target="openai-chat", kind="response").value == body
     done = ul.convert(body, source="openai-chat", target="openai-responses", kind="response")
     assert any(loss.path.startswith("/choices/0/message/images") for loss in done.losses)
+
+
+def _chunks(*choices: dict[str, Any]) -> list[dict[str, Any]]:
+    head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    return [{"event": None, "data": {**head, "choices": [each]}} for each in choices] + [
+        {"event": None, "data": "[DONE]"}
+    ]
+
+
+@pytest.mark.parametrize("more", [{}, {"delta": {}}])
+def test_a_message_in_the_only_chunk_is_the_answer(more: dict[str, Any]) -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    message = {"role": "assistant", "content": "Hi", "tool_calls": [call], "odd": 1}
+    events = _chunks({"index": 0, **more, "message": message, "finish_reason": "tool_calls"})
+    assert list(ul.convert_stream(events, source=CHAT, target=CHAT)) == events
+    output = ul.collect(ul.read_stream(events, CHAT))["output"]
+    assert [item["type"] for item in output] == ["message", "function_call"]
+    assert output[0]["content"] == [{"type": "output_text", "text": "Hi"}]
+    stream = ul.convert_stream(events, source=CHAT, target=MESSAGES)
+    list(stream)
+    assert [loss.path for loss in stream.losses if loss.fate == "lost"] == ["/0/data/choices/0/message/odd"]
+
+
+@pytest.mark.parametrize(("text", "lost"), [("Hi", []), ("Hi all", ["/1/data/choices/0/message/content"])])
+def test_a_message_behind_its_deltas_is_reported_where_it_differs(text: str, lost: list[str]) -> None:
+    message = {"role": "assistant", "content": text, "audio_content": ""}
+    events = _chunks(
+        {"index": 0, "delta": {"role": "assistant", "content": "Hi"}},
+        {"index": 0, "message": message, "finish_reason": "stop"},
+    )
+    stream = ul.convert_stream(events, source=CHAT, target=MESSAGES)
+    assert [e["data"]["delta"]["text"] for e in stream if e["event"] == "content_block_delta"] == ["Hi"]
+    assert [loss.path for loss in stream.losses if loss.fate == "lost"] == lost

@@ -16,7 +16,7 @@ from .messages import AUDIO_KEYS
 from .response import message_and_choice
 from .stream_calls import Calls
 from .stream_merge import Fragments
-from .stream_open import NULLS, TYPES, UNDERSTOOD, Open
+from .stream_open import NULLS, TYPES, UNDERSTOOD, VALUES, Open, is_void, is_whole, not_streamed
 from .stream_reasoning import ReasoningReader
 from .tags import Scanner
 
@@ -33,7 +33,6 @@ _STEMS = {
     "reasoning_text": "response.reasoning_text",
     "output_audio": "response.output_audio",
 }
-_VALUES = {"output_text": "text", "refusal": "refusal", "reasoning_text": "text", "output_audio": "data"}
 
 
 class ChoiceReader(ReasoningReader):
@@ -63,16 +62,19 @@ class ChoiceReader(ReasoningReader):
         # The choice in the chunk that is read now, its path, and where the pieces that add up came from first.
         self.wire: Node = {}
         self.path: Path = []
+        # The key of its delta.
+        self.key = "delta"
         # What of it is not understood and does not add up: known keys with odd values, a second end.
         self.odd: Node = {}
         self.sources: Sources = {}
 
     def feed(self, wire: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> None:
         """The events of one choice of a chunk; `slots` are where canonical values stand in that."""
-        delta = wire.get("delta", {})
         self.wire, self.path, self.odd = wire, path, {}
+        self.key = "message" if is_whole(wire) and not self.items and not self.ended else "delta"
+        delta = wire.get(self.key, {})
         self.sources.setdefault((), self.r.here(*path))
-        dpath = [*path, "delta"]
+        dpath = [*path, self.key]
         self._reasoning(delta, dpath, events, slots)
         content = delta.get("content")
         logprobs = wire.get("logprobs")
@@ -125,14 +127,17 @@ class ChoiceReader(ReasoningReader):
     def _keep(self, delta: Node, wire: Node, logprobs: Any) -> None:
         """What is not understood of a delta adds up like everything else in it."""
         for key, value in delta.items():
-            if key not in UNDERSTOOD or (key in NULLS and self.message.get(key) is None and _is_void(key, value)):
+            if key not in UNDERSTOOD or (key in NULLS and self.message.get(key) is None and is_void(key, value)):
                 if key == "role" and value != self.message.get(key, value):
                     self._say_odd(key, value)
                 self.add(key, value)
             elif key in TYPES and value and type(value) not in TYPES[key]:
                 self._say_odd(key, value)
         for key, value in wire.items():
-            if key not in ("index", "delta", "logprobs", "finish_reason"):
+            if key == "message" and type(value) is dict:
+                if key != self.key and (odd := not_streamed(value, self.items, self.open)):
+                    self.odd[key] = odd
+            elif key not in ("index", "delta", "logprobs", "finish_reason"):
                 if value is not None or key not in self.rest:
                     if self.rest.get(key, ...) != value:
                         self.sources[key,] = self.r.here(*self.path, key)
@@ -158,12 +163,12 @@ class ChoiceReader(ReasoningReader):
             self.rest["logprobs"] = logprobs
 
     def _say_odd(self, key: str, value: Any) -> None:
-        self.odd.setdefault("delta", {})[key] = value
+        self.odd.setdefault(self.key, {})[key] = value
 
     def add(self, key: str, value: Any) -> None:
         """What is not understood of a delta; it is reported at its first place."""
         self.fragments.enter(self.message, key, value)
-        here = self.r.here(*self.path, "delta", key)
+        here = self.r.here(*self.path, self.key, key)
         if self.sources.setdefault(("message", key), here) != here and type(value) in (list, dict):
             # Each of its pieces is lost with it.
             self.sources["message", key, len(self.sources)] = here
@@ -208,7 +213,7 @@ class ChoiceReader(ReasoningReader):
             open_ = self._begin(item, events)
         place = open_.part(kind)
         if place is None:
-            place = self._part(open_, {"type": kind, _VALUES[kind]: ""}, events, *keys)
+            place = self._part(open_, {"type": kind, VALUES[kind]: ""}, events, *keys)
         fragments = self.open_fragments = open_.parts[place][1]
         fragments.append(text)
         event = self.event(f"{_STEMS[kind]}.delta", open_.at, content_index=place, delta=text)
@@ -219,9 +224,9 @@ class ChoiceReader(ReasoningReader):
         open_.parts.append((part, []))
         place = len(open_.parts) - 1
         kind = part["type"]
-        open_.sources[(kind,)] = self.r.here(*self.path, "delta", *keys)
+        open_.sources[(kind,)] = self.r.here(*self.path, self.key, *keys)
         self.r.made(part, open_.wire)
-        for key, where in ((_VALUES[kind], (kind,)), ("annotations", ("annotations",))):
+        for key, where in ((VALUES[kind], (kind,)), ("annotations", ("annotations",))):
             self.r.place(part, (key,), where)
         if kind in _SIDES:
             self.r.place(part, ("logprobs",), ("logprobs", _SIDES[kind]))
@@ -272,7 +277,7 @@ class ChoiceReader(ReasoningReader):
     def _annotations(self, wires: list[Any], events: list[Event]) -> None:
         open_ = self.open
         place = open_.part("output_text") if open_ is not None else None
-        here = self.r.here(*self.path, "delta", "annotations")
+        here = self.r.here(*self.path, self.key, "annotations")
         if open_ is None or place is None:
             if not self._late_annotations(wires):
                 self.early.append((wires, here))
@@ -310,7 +315,7 @@ class ChoiceReader(ReasoningReader):
             if kind == "output_image":
                 events.append(self.event("response.content_part.done", at, part=part))
                 continue
-            key = _VALUES[kind]
+            key = VALUES[kind]
             if fragments or kind != "output_audio":
                 part[key] = "".join(fragments)
             while kind == "output_text" and self.early:
@@ -384,11 +389,6 @@ class ChoiceReader(ReasoningReader):
 
     def output(self) -> list[Node]:
         return [item for item in self.items if item]
-
-
-def _is_void(key: str, value: Any) -> bool:
-    """Whether a delta has a key without a value. (That its text is empty is seen where the text is.)"""
-    return value is None or (value == "" and key == "refusal")
 
 
 _SIDES = {"output_text": "content", "refusal": "refusal"}

@@ -1,4 +1,4 @@
-"""An item of a choice that is being sent, and the two facts about chunks that reader and writer share."""
+"""An item of a choice that is being sent, facts that reader and writer share, and whole messages in chunks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,18 @@ from typing import Any
 from .stream_merge import details_of
 from .tables import REASONING_FIELDS
 
-__all__ = ["NULLS", "TYPES", "UNDERSTOOD", "Open", "opened", "terminal_type"]
+__all__ = [
+    "NULLS",
+    "TYPES",
+    "UNDERSTOOD",
+    "VALUES",
+    "Open",
+    "is_void",
+    "is_whole",
+    "not_streamed",
+    "opened",
+    "terminal_type",
+]
 
 Node = dict[str, Any]
 
@@ -80,3 +91,23 @@ UNDERSTOOD = frozenset(
         *REASONING_FIELDS,
     )
 )
+# The key of the text of each type of part.
+VALUES = {"output_text": "text", "refusal": "refusal", "reasoning_text": "text", "output_audio": "data"}
+
+
+def is_void(key: str, value: Any) -> bool:
+    """Whether a delta has a key without a value. (That its text is empty is seen where the text is.)"""
+    return value is None or (value == "" and key == "refusal")
+
+
+def is_whole(wire: Node) -> bool:
+    """Whether a choice has a message in place of a delta, as servers send it that cannot stream."""
+    return type(wire.get("message")) is dict and not wire.get("delta")
+
+
+def not_streamed(message: Node, items: list[Node], open_: Open | None) -> Node:
+    """The part of a message that its deltas did not contain; some servers repeat them as a whole at the end."""
+    texts = [part.get(VALUES.get(part["type"], "text")) for item in items for part in item.get("content", ())]
+    if open_ is not None:
+        texts += ["".join(fragments) for _, fragments in open_.parts]
+    return {key: value for key, value in message.items() if value and key != "role" and value not in texts}
