@@ -99,3 +99,18 @@ def test_a_stream_that_ends_in_an_error_is_written_as_it_was_read(protocol: str)
             written = [event["data"] for event in ul.write_stream(events, protocol)]
             assert written == [event["data"] for event in record["events"]]
     assert ended > 2
+
+
+@pytest.mark.parametrize("name", [None, "error"])
+@pytest.mark.parametrize(
+    "body", [{"error": {"type": "overloaded_error", "message": "busy"}}, {"error": "busy"}], ids=str
+)
+@pytest.mark.parametrize("source", ["openai-chat", "openai-responses", "anthropic-messages"])
+def test_the_body_of_an_error_ends_a_stream(source: str, body: Any, name: str | None) -> None:
+    events = [{"event": name, "data": body}]
+    assert list(ul.convert_stream(events, source=source, target=source)) == events
+    last = list(ul.read_stream(events, source))[-1]
+    assert (last["type"], last["error"]["message"]) == ("error", "busy")
+    stream = ul.convert_stream(events, source=source, target="google-generate-content")
+    assert list(stream)[-1]["data"]["error"]["message"] == "busy"
+    assert not [loss for loss in stream.losses if loss.fate == "lost"]

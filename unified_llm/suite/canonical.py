@@ -73,9 +73,7 @@ def _joins(document: dict[str, Any], fates: Mapping[str, str]) -> bool:
     if type(items) is not list:
         return False
     left = [
-        (index, each.get("role"))
-        for index, each in enumerate(items)
-        if not _all_gone(each, f"/input/{index}", fates)
+        (index, each.get("role")) for index, each in enumerate(items) if not _all_gone(each, f"/input/{index}", fates)
     ]
     return any(here + 1 < there and role == its for (here, role), (there, its) in pairwise(left))
 

@@ -92,6 +92,9 @@ def _read_other(w: Any, r: Reader) -> Node:
     if type(w) is str:
         error["message"] = w
         r.form(node, "body", "text")
+    elif type(w) is dict and type(w.get("error")) is str:
+        error["message"] = w.pop("error")
+        r.form(node, "body", "string")
     elif type(w) is dict and type(w.get("message")) is str:
         error["message"] = w.pop("message")
         r.form(node, "body", "flat")
@@ -129,6 +132,8 @@ def write_error(c: Node, w: Writer) -> Any:
         return list((c.pop("extra")[w.protocol].get("rest") or {}).values())
     if form == "value":
         return c.pop("extra")[w.protocol].get("rest")
+    if form == "string":
+        return {"error": error.get("message")}
     if form == "flat":
         return {"message": error["message"]} if "message" in error else {}
     root = w.doc if w.doc.get("error") is error else {**w.doc, "error": error}

@@ -42,7 +42,9 @@ class MessagesReader(BlockReader):
         kind = data.get("type") if type(data) is dict else None
         self.last = None
         if type(kind) is not str:
-            kind = None
+            # The body of an error, as servers send it in a stream too, may have no type.
+            bare = type(data) is dict and "type" not in data
+            kind = "error" if bare and (event["event"] == "error" or type(data.get("error")) in (dict, str)) else None
         if kind == "content_block_delta" and event["event"] == kind and len(data) == 3 and self.pending is None:
             block = self.open.get(data["index"]) if type(data.get("index")) is int else None
             delta = data.get("delta")
@@ -211,7 +213,9 @@ class MessagesReader(BlockReader):
         if rest:
             self.r.keep(found, rest)
         self.r.made(found, data)
-        self._mark(found)
+        mark = self._mark(found)
+        if "type" not in data:
+            mark.update(type="absent", event=event["event"])
         return [*out, found]
 
     # ---- blocks ------------------------------------------------------------------------------------------------

@@ -48,6 +48,8 @@ class FrameWriter(BlockWriter):
             if rest:
                 data = fill(data, rest)
             name = override.get("event", name)
+            if override.get("type") == "absent":
+                data = {key: value for key, value in data.items() if key != "type"}
         return {"event": name, "data": data}
 
     def _start_block(self, block: Node, place: Any) -> Event:

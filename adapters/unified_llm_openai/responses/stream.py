@@ -120,9 +120,12 @@ class ResponsesReader:
 
     def _feed(self, event: Event, data: Node, kind: Any) -> list[Event]:
         self.hot, self.like = (), {}
-        if type(kind) is not str:
+        if "type" not in data and (type(data.get("error")) in (dict, str) or event["event"] == "error"):
+            name = "error"  # the body of an error, as servers send it in a stream too
+        elif type(kind) is not str:
             return [self._frame(event, data)]
-        name = ALIASES.get(kind, kind)
+        else:
+            name = ALIASES.get(kind, kind)
         if name.startswith(SLUG):
             name = name.removeprefix(SLUG)
             name = ALIASES.get(name, name)
@@ -203,6 +206,10 @@ class ResponsesReader:
                 node.pop(key, None)
             if copies:
                 self.r.form(node, "copies", copies)
+            return
+        if type(data.get("error")) is str:
+            node["error"] = read_error_node({"message": rest.pop("error")}, self.r)
+            self.r.form(node, "error", "string")
             return
         flat = {key: node.pop(key) for key in _FLAT if key in node}
         node["error"] = read_error_node(flat, self.r)

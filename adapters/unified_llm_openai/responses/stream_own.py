@@ -74,14 +74,15 @@ class OwnWriter:
                 return []
             return [{"event": frame.get("event", data.get("type")), "data": data}]
         data = w.piece(self._body, event)
-        data["type"] = frame.get("type", kind)
+        if frame.get("type", kind) is not None:
+            data["type"] = frame.get("type", kind)
         if frame.get("index") == "absent":
             data.pop("output_index", None)
         if self.number is not None:
             if "sequence_number" not in data:
                 data["sequence_number"] = self.number
             self.number += 1
-        return [{"event": frame.get("event", data["type"]), "data": data}]
+        return [{"event": frame.get("event", data.get("type")), "data": data}]
 
     def write_more(self) -> WriteMore | None:
         if "delta" not in self.data:
@@ -117,6 +118,8 @@ class OwnWriter:
                         value.pop("type", None)
                         wire.update(value)
                         continue
+                    if form == "string":
+                        value = value.get("message")
                     for copy in copies or ():
                         wire[copy] = value.get(copy)
             wire[key] = value
