@@ -248,3 +248,15 @@ def test_parts_behind_an_image_move_up() -> None:
     assert places == [(0, "a"), (1, "b")]
     final = told[-1]["response"]["output"][0]["content"]
     assert [part["text"] for part in final] == ["a", "b"]
+
+
+def test_an_end_with_an_empty_output_does_not_take_back_what_was_done() -> None:
+    call = {"id": "fc_1", "type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
+    events = [
+        event("response.created", response=answer(status="in_progress", output=[])),
+        event("response.output_item.added", output_index=0, item={**call, "arguments": "", "status": "in_progress"}),
+        event("response.output_item.done", output_index=0, item={**call, "status": "completed"}),
+        event("response.completed", response=answer(output=[])),
+    ]
+    assert [item["call_id"] for item in ul.collect(ul.read_stream(events, P))["output"]] == ["call_1"]
+    assert stream(*events) == events

@@ -100,6 +100,8 @@ def write_response(c: Node, w: Writer) -> Node:
     if own and not w.dialect.get("strict"):
         wire = resource(c, w)
         wire.update({key: write_items(c.pop(key), w) for key in ("output", "input") if key in c})
+        if w.form(c, "output") == "empty":
+            wire.setdefault("output", [])
         return _with_alias(wire, w)
     output = c.pop("output", None) or []
     if not own:

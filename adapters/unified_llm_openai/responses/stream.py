@@ -247,6 +247,11 @@ class ResponsesReader:
                 out.append(self.open.made("response.created", response={**opening, "status": "in_progress"}))
             if name != "response.failed" and self.state != "errored":
                 output = response.get("output")
+                if output == [] and self.open.items:
+                    # Some servers end with an empty output, whatever was done: the items are those of the stream.
+                    output = None
+                    del response["output"]
+                    self.r.form(response, "output", "empty")
                 self.open.finish(output if type(output) is list else None, out)
             self.state = "closed"
         else:
