@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import unified_llm as ul
@@ -24,3 +26,47 @@ def test_a_request_that_is_too_large_is_told(target: str) -> None:
     body = {"type": "error", "error": {"type": "request_too_large", "message": "no"}}
     done = ul.convert(body, source="anthropic-messages", target=target, kind="error")
     assert [(loss.path, loss.fate) for loss in done.losses] == [("/error/type", "approximated")]
+
+
+def _chat(message: str, type_: str = "invalid_request_error", **more: Any) -> dict[str, Any]:
+    return {"error": {"message": message, "type": type_, "param": None, "code": None, **more}}
+
+
+def _messages(message: str) -> dict[str, Any]:
+    return {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
+
+
+CHAT, RESPONSES, MESSAGES = PROTOCOLS[:3]
+TOO_LONG = "The model returned the following errors: Input is too long for requested model."
+SERVERS = [
+    # ollama and others have one word for all that they refuse
+    (CHAT, 404, _chat("model 'x' not found", "api_error"), "not_found"),
+    (RESPONSES, 429, _chat("too many requests", "api_error"), "rate_limit"),
+    (CHAT, 402, _chat("Insufficient Balance", "unknown_error", code="invalid_request_error"), "quota"),
+    (CHAT, 402, {"error": {"message": "This request requires more credits", "code": 402}}, "quota"),
+    (CHAT, 498, _chat("Flex tier capacity exceeded", "capacity_exceeded"), "overloaded"),
+    (CHAT, 504, "<html>", "timeout"),
+    (CHAT, 400, _chat("no", "exceed_context_size_error", n_ctx=4096), "context_overflow"),
+    (CHAT, 422, _chat("`inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000"), "context_overflow"),
+    (CHAT, 400, _chat("litellm.ContextWindowExceededError: no", "None"), "context_overflow"),
+    (CHAT, 429, _chat("Too many tokens, please wait before trying again."), "rate_limit"),
+    (CHAT, 400, {"code": "invalid argument", "error": "Incorrect API key provided: x"}, "authentication"),
+    (MESSAGES, 400, {"message": TOO_LONG}, "context_overflow"),
+    (MESSAGES, 400, _messages(TOO_LONG), "context_overflow"),
+    (MESSAGES, 400, _messages("Your credit balance is too low to access the Anthropic API."), "quota"),
+    (MESSAGES, 400, _messages("Output blocked by content filtering policy"), "content_filter"),
+    (MESSAGES, 200, _chat("no", "server_error"), "server_error"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "status", "body", "kind"), SERVERS)
+def test_the_class_of_an_error_as_servers_spell_it(source: str, status: int, body: Any, kind: str) -> None:
+    assert ul.read(body, source, "error", http={"status": status}).dump()["error"]["type"] == kind
+    assert ul.convert(body, source=source, target=source, kind="error", http={"status": status}).value == body
+
+
+def test_an_error_in_a_list_keeps_its_message() -> None:
+    body = [{"error": {"code": 429, "message": "busy", "status": "RESOURCE_EXHAUSTED"}}]
+    done = ul.convert(body, source=MESSAGES, target=CHAT, kind="error", http={"status": 429})
+    assert (done.value["error"]["message"], done.value["error"]["type"]) == ("busy", "rate_limit_error")
+    assert {loss.path for loss in done.losses} == {"/0/error/code", "/0/error/status"}

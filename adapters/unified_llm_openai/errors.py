@@ -13,6 +13,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Bimap, Fated
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.error_headers import HINTS, sent_status, settle_status, write_hints
+from unified_llm.engine.shared.error_messages import class_by_message
 
 __all__ = [
     "CODES",
@@ -57,6 +58,7 @@ TYPES = Bimap(
         "request_forbidden": "permission",
         "BadRequestError": "invalid_request",
         "NotFoundError": "not_found",
+        "exceed_context_size_error": "context_overflow",
     },
     writing={
         "too_large": "invalid_request_error",
@@ -69,6 +71,7 @@ _OPEN = ("invalid_request", "not_found", "too_many_requests", "model_error")
 # Codes that are more specific than the type beside them.
 CODES = {
     "context_length_exceeded": "context_overflow",
+    "tokens_limit_reached": "context_overflow",
     "content_filter": "content_filter",
     "content_policy_violation": "content_filter",
     "insufficient_quota": "quota",
@@ -100,18 +103,20 @@ STATUS = {
 }
 _BY_STATUS = {
     401: "authentication",
+    402: "quota",
     403: "permission",
     404: "not_found",
     408: "timeout",
     409: "conflict",
     413: "too_large",
     429: "rate_limit",
+    498: "overloaded",
     503: "overloaded",
+    504: "timeout",
     529: "overloaded",
 }
 # OpenAI's word for an overload is that of every failure of its own; the status distinguishes them.
 _OVERLOAD = (503, 529)
-_OVERFLOW = ("context length", "context window", "prompt is too long", "input token count", "too many tokens")
 
 
 def is_shared(word: Any) -> bool:
@@ -123,18 +128,17 @@ def classify(word: Any, code: Any, message: Any, status: int | None) -> str:
     """The canonical type of an error."""
     if type(code) is str and code in CODES:
         return CODES[code]
-    if type(message) is str and any(sign in message.lower() for sign in _OVERFLOW):
-        return "context_overflow"
-    found = TYPES.reads.get(word) if type(word) is str else None
     if status is None or status < 400:  # an error in an answer that went well may have its status as its code
         status = code if type(code) is int else None
-    if status is not None and found in (None, "invalid_request"):
-        by_status = _BY_STATUS.get(status) or ("server_error" if status >= 500 else None)
-        if by_status is not None:
-            return by_status
-    if found == "server_error" and status in _OVERLOAD:
+    found = TYPES.reads.get(word) if type(word) is str else None
+    refused = status is not None and 400 <= status < 500
+    if found in (None, "invalid_request") or (found == "server_error" and refused):
+        # (Some servers have the word for a failure of their own for whatever they refuse.)
+        general = "invalid_request" if refused else "server_error" if status is not None and status >= 500 else found
+        found = _BY_STATUS.get(status, general) if status is not None else found
+    elif found == "server_error" and status in _OVERLOAD:
         return "overloaded"
-    return found or ("invalid_request" if status is not None and 400 <= status < 500 else "other")
+    return class_by_message(found, message) or "other"
 
 
 def tell_type(kind: Any, c: Node, wire: Node, w: Writer) -> None:

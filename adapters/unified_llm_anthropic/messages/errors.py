@@ -18,6 +18,7 @@ from unified_llm.engine.pairs.mapping import lookup
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.error_headers import HINTS, RateHeaders, read_http, sent_status, write_hints
+from unified_llm.engine.shared.error_messages import class_by_message
 
 from .tables import ERROR_STATUS, ERRORS, PROTOCOL
 
@@ -53,10 +54,18 @@ body = Shape(
 
 def read_error(w: Any, r: Reader) -> Node:
     """Read an error document. A body of another form is kept whole, with what the HTTP status implies."""
+    if type(w) is list and len(w) == 1 and type(w[0]) is dict and type(w[0].get("error")) is dict:
+        # As Google's servers send the errors of a stream.
+        node = r.made(_read_one(w[0].copy(), w[0], r, whole=False), w[0])
+        r.form(node, "list", True)
+        return node
     if type(w) is not dict or type(w.get("error")) is not dict:
         return _read_other(w, r)
-    doc = r.doc if type(r.doc) is dict else w.copy()
-    node = read_part(body, doc, r)
+    return _read_one(w, r.doc if type(r.doc) is dict else w.copy(), r)
+
+
+def _read_one(w: Node, doc: Node, r: Reader, whole: bool = True) -> Node:
+    node = read_part(body, doc, r, whole)
     w.clear()
     error = node.setdefault("error", {})
     word = error.pop("native_type", None)
@@ -75,19 +84,14 @@ def read_error(w: Any, r: Reader) -> Node:
 def classify(word: str | None, message: Any, status: Any) -> str:
     """The canonical class of an error, by its word, its message and the HTTP status it came with."""
     kind: str | None = ERRORS.reads.get(word)
-    if kind in (None, "invalid_request") and type(message) is str and any(s in message.lower() for s in _OVERFLOW):
-        return "context_overflow"
-    if kind is None and type(status) is int:
+    if kind is None and type(status) is int and status >= 400:
         kind = _BY_STATUS.get(status) or ("server_error" if status >= 500 else "invalid_request")
-    return kind or "other"
+    return class_by_message(kind, message) or "other"
 
 
 def _read_other(w: Any, r: Reader) -> Node:
     """A body of another shape (text, a proxy's page): its text, and the whole of it for its own protocol."""
-    error: Node = {"type": "other"}
-    status = r.http.get("status")
-    if type(status) is int:
-        error["type"] = _BY_STATUS.get(status) or ("server_error" if status >= 500 else "invalid_request")
+    error: Node = {}
     node: Node = {"error": error}
     if type(w) is str:
         error["message"] = w
@@ -109,6 +113,7 @@ def _read_other(w: Any, r: Reader) -> Node:
         r.form(node, "body", "value")
         r.extra(node)["rest"] = w
         r.trace.append((node, w))
+    error["type"] = classify(None, error.get("message"), r.http.get("status"))
     read_http(error, r, _RATES)
     return node
 
@@ -118,6 +123,10 @@ def _read_other(w: Any, r: Reader) -> Node:
 
 def write_error(c: Node, w: Writer) -> Any:
     """Write an error document, and its HTTP status and headers."""
+    return [_write_one(c, w)] if w.form(c, "list") else _write_one(c, w)
+
+
+def _write_one(c: Node, w: Writer) -> Any:
     error = c.get("error")
     if type(error) is not dict:
         error = {"message": "" if error is None else str(error)}

@@ -175,6 +175,7 @@ ERRORS = Bimap(
         "timeout_error": "timeout",
         "overloaded_error": "overloaded",
     },
+    reading={"server_error": "server_error", "internal_server_error": "server_error"},  # of compatible servers
     writing={
         "context_overflow": "invalid_request_error",
         "content_filter": "invalid_request_error",
