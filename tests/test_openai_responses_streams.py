@@ -260,3 +260,31 @@ def test_an_end_with_an_empty_output_does_not_take_back_what_was_done() -> None:
     ]
     assert [item["call_id"] for item in ul.collect(ul.read_stream(events, P))["output"]] == ["call_1"]
     assert stream(*events) == events
+
+
+def _ends(events: list[Node]) -> list[tuple[str, str | None]]:
+    done = [e["data"]["item"] for e in events if e["event"] == "response.output_item.done"]
+    assert events[-1]["data"]["response"]["output"] == done
+    return [(item["type"], item.get("status")) for item in done]
+
+
+@pytest.mark.parametrize(("finish", "status"), [("length", "incomplete"), ("stop", "completed")])
+def test_a_message_that_the_answer_breaks_off_in_is_incomplete(finish: str, status: str) -> None:
+    """As OpenAI's own: in the end of the message, in the last event, and in an answer in one piece."""
+    end = {
+        "event": None,
+        "data": {**CHUNKS[0]["data"], "choices": [{"index": 0, "delta": {}, "finish_reason": finish}]},
+    }
+    assert _ends(stream(*CHUNKS[:2], end, CHUNKS[3], source="openai-chat")) == [("message", status)]
+    choice = {"index": 0, "message": {"role": "assistant", "content": "Hei"}, "finish_reason": finish}
+    body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    value = ul.convert(body, source="openai-chat", target=P, kind="response").value
+    assert [item["status"] for item in value["output"]] == [status]
+
+
+def test_a_call_that_breaks_off_is_incomplete_and_what_came_before_it_is_not() -> None:
+    call = {"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a": "b'}}
+    choices = [{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": "length"}]
+    broken = {"event": None, "data": {**CHUNKS[0]["data"], "choices": choices}}
+    found = _ends(stream(CHUNKS[0], broken, CHUNKS[3], source="openai-chat"))
+    assert found == [("message", "completed"), ("function_call", "incomplete")]

@@ -14,7 +14,7 @@ from typing import Any
 
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.generated_ids import made_id
-from unified_llm.foundation.json_codec import detached
+from unified_llm.foundation.json_codec import detached, load_text
 
 from ..logprobs import NO_ALTERNATIVES, trimmed
 from .settings import write_instructions, write_settings
@@ -58,6 +58,7 @@ _NO_STATUS = frozenset(
     """reasoning compaction mcp_list_tools mcp_approval_request mcp_approval_response program additional_tools
     item_reference custom_tool_call""".split()
 )
+DONE = "completed"
 _SEARCHES = frozenset(("tool_search_call", "tool_search_output"))
 # The defaults of a request; a client that reads the echo may rely on the keys.
 _DEFAULTS: Node = {
@@ -118,12 +119,31 @@ def id_prefix(kind: str) -> str:
 # ---- items ----------------------------------------------------------------------------------------------------------
 
 
-def complete_items(wires: list[Any], w: Writer) -> list[Any]:
-    """The items of an answer, each with the fields that clients expect."""
-    return [complete_item(wire, w, index) for index, wire in enumerate(wires)]
+def complete_items(wires: list[Any], w: Writer, is_cut: bool = False) -> list[Any]:
+    """The items of an answer, each with the fields that clients expect; the message it breaks off in is incomplete."""
+    last = len(wires) - 1
+    while is_cut and last >= 0 and type(wires[last]) is dict and wires[last].get("type") == "reasoning":
+        last -= 1  # it may carry what the message has no slot for
+    return [
+        complete_item(wire, w, index, status="incomplete" if is_cut and index == last and _is_message(wire) else DONE)
+        for index, wire in enumerate(wires)
+    ]
 
 
-def complete_item(wire: Any, w: Writer, *position: Any, status: str = "completed") -> Any:
+def _is_message(wire: Any) -> bool:
+    return type(wire) is dict and wire.get("type") == "message"
+
+
+def _is_cut_call(wire: Node) -> bool:
+    """Whether the arguments of a call break off: they are no JSON."""
+    arguments = wire.get("arguments") if wire["type"] == "function_call" else None
+    try:
+        return type(arguments) is str and arguments != "" and type(load_text(arguments)) is not dict
+    except ValueError:
+        return True
+
+
+def complete_item(wire: Any, w: Writer, *position: Any, status: str = DONE) -> Any:
     """One item, completed in place."""
     if type(wire) is not dict or type(wire.get("type")) is not str:
         return wire
@@ -139,7 +159,7 @@ def complete_item(wire: Any, w: Writer, *position: Any, status: str = "completed
                 del wire[key]
     elif kind.removeprefix(SLUG) not in _NO_STATUS or kind.startswith(SLUG):
         if wire.get("status") is None:
-            wire["status"] = status
+            wire["status"] = "incomplete" if status == DONE and _is_cut_call(wire) else status
             w.added(wire, "status")
     if kind == "message":
         wire.setdefault("role", "assistant")

@@ -1,4 +1,4 @@
-"""Citations of texts that ended before: their own events are over, and the answer in the last event has them."""
+"""What is clear only when an item has ended: citations that come after their text, and that the answer was cut off."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from unified_llm.streams.block_writer import LateCitations
 
 from .complete import complete_text
 from .content import foreign_citations
+from .events import TERMINAL
+from .response import status_of
 from .stream_state import Place
 
-__all__ = ["add_late"]
+__all__ = ["add_late", "is_cut_off"]
 
 Node = dict[str, Any]
 
@@ -45,3 +47,10 @@ def add_late(
             content = [*content]
             done[place.index] = {**wire, "content": content}
         content[index] = part
+
+
+def is_cut_off(held: Node, event: Node) -> bool:
+    """Whether an answer breaks off in the message that ended last, by the event after that end."""
+    response = event.get("response") or {}
+    is_last = len(response.get("output") or ()) <= (held.get("output_index") or 0) + 1
+    return is_last and event.get("type") in TERMINAL and status_of(response) == "incomplete"

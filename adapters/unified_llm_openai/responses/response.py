@@ -110,8 +110,8 @@ def write_response(c: Node, w: Writer) -> Node:
                 w.drop(item, NOT_SAID)
         output = [item for item in output if not is_input(item)]
     wire = resource(c, w)
-    wire["output"] = complete_items(write_items(output, w), w)
     status = status_of(w.doc)
+    wire["output"] = complete_items(write_items(output, w), w, is_cut=status == "incomplete")
     if wire.get("status") is None:
         wire["status"] = status
         if not (w.doc.get("finish") or w.doc.get("error")):

@@ -21,15 +21,15 @@ from unified_llm.streams.event_fast_path import WriteMore
 from unified_llm.streams.folds import FRAME
 
 from ..deltas import spot_of
-from .complete import complete_item, complete_response, complete_text, id_prefix, with_bytes, without_bytes
+from .complete import DONE, complete_item, complete_response, complete_text, id_prefix, with_bytes, without_bytes
 from .content import PICTURE, answer_parts, foreign_citations, parts
 from .errors import response_error, whole, write_error_node
 from .events import EVENTS, FAMILY, HOT, LIFECYCLE, SIMPLE, STRICT_NAMES, TERMINAL
 from .folded import fold_result, is_open, key_of
 from .history import has_foreign, write_item
-from .late import add_late
+from .late import add_late, is_cut_off
 from .response import give_error, pop_implied, resource, status_of
-from .stream_state import Place, late_text
+from .stream_state import Place, beginning_of, late_text
 from .summaries import EVENTS_SUMMARIZED, summarized, wants_summary
 from .tables import CORE_EVENTS, SLUG
 
@@ -54,6 +54,8 @@ class ForeignWriter:
         self.places: dict[Any, Place | None] = {}
         self.done: dict[int, Node] = {}
         self.late = LateCitations()
+        # The end of a message, until it is clear whether the answer breaks off there.
+        self.held: Event | None = None
         self.head: Node = {}
         self.state = "idle"
         self.summarizes = wants_summary(w)
@@ -80,7 +82,7 @@ class ForeignWriter:
         if self.state in ("open", "progressed"):
             # The canonical stream broke off; this must not look like a success.
             error = {"type": "server_error", "code": "stream_truncated", "message": "the stream broke off"}
-            out = self._error({"error": error})
+            out = [*self._let_go({}), *self._error({"error": error})]
         if self.strict:
             out.append({"event": None, "data": "[DONE]"})
         return out
@@ -102,10 +104,10 @@ class ForeignWriter:
             return []
         if self.state == "ended":
             return []
-        out: list[Event] = []
+        out = self._let_go(event)
         goes_on = kind == "response.output_item.added" and event["item"]["type"] in _SAID
         if self.running and (goes_on or kind in TERMINAL or kind == "error"):
-            out = [each for call in tuple(self.running) for each in self._whole(*self.running.pop(call))]
+            out += [each for call in tuple(self.running) for each in self._whole(*self.running.pop(call))]
         if kind in LIFECYCLE or kind == "error":
             return out + (self._error(event) if kind == "error" else self._lifecycle(event, kind))
         out += self._begun()
@@ -114,6 +116,9 @@ class ForeignWriter:
         place = self.places.get(event.get("output_index", 0), self)
         if kind == "response.output_item.done":
             self.late.done(event.get("output_index", 0), event["item"])
+            if event["item"]["type"] == "message" and event["item"].get("status") is None and isinstance(place, Place):
+                self.held = event
+                return out
             return out + self._done(event, None if place is self else place)  # type: ignore[arg-type]
         if place is None:
             return out  # of an item without a form here, which its end reports
@@ -150,11 +155,8 @@ class ForeignWriter:
             out += self._lifecycle({"type": "response.created", "response": {}}, "response.created")
         if self.state == "open":
             self.state = "progressed"
-            out += self._send("response.in_progress", {"response": self._copy("in_progress")})
+            out += self._send("response.in_progress", {"response": {**self.head, "status": "in_progress"}})
         return out
-
-    def _copy(self, status: str) -> Node:
-        return {**self.head, "status": status}
 
     def _lifecycle(self, event: Event, kind: str) -> list[Event]:
         out: list[Event] = []
@@ -170,13 +172,13 @@ class ForeignWriter:
                 response, self.head = self.head, self.head.copy()
                 return self._send(kind, {"response": response})
             del self.w.raw[mark:]
-            out = self._send("response.created", {"response": self._copy("in_progress")})
+            out = self._send("response.created", {"response": {**self.head, "status": "in_progress"}})
             self.state = "open"
         if kind == "response.created" or (kind == "response.in_progress" and self.state == "progressed"):
             return out
         if kind == "response.in_progress":
             self.state = "progressed"
-        return out + self._send(kind, {"response": self._copy(kind.removeprefix("response."))})
+        return out + self._send(kind, {"response": {**self.head, "status": kind.removeprefix("response.")}})
 
     def _set_head(self, response: Node) -> None:
         w = self.w
@@ -250,7 +252,7 @@ class ForeignWriter:
             nested["code"] = str(nested["code"])
         copies = {key: nested.get(key) for key in ("code", "message", "param")}
         out += self._send("error", {**copies, "error": nested})
-        failed = self._copy("failed")
+        failed = {**self.head, "status": "failed"}
         failed["error"] = response_error(nested, error.get("type"))
         failed["output"] = [self.done[index] for index in sorted(self.done)]
         self.state = "ended"
@@ -260,19 +262,8 @@ class ForeignWriter:
 
     def _added(self, event: Event) -> list[Event]:
         w = self.w
-        item = event["item"]
         mark = len(w.raw)
-        bare = {key: value for key, value in item.items() if key not in ("opaque", "extra", "turn", "status")}
-        for key in ("content", "summary"):
-            if type(bare.get(key)) is list or type(bare.get(key)) is str:
-                bare[key] = []
-        if "arguments" in bare and type(bare["arguments"]) is str and bare["type"] in ("function_call", "mcp_call"):
-            bare["arguments"] = ""
-        if "input" in bare:
-            bare["input"] = ""
-        if item["type"] == "message":
-            bare.setdefault("role", "assistant")
-        written = write_item(bare, w)
+        written = write_item(beginning_of(event["item"]), w)
         del w.raw[mark:]  # the end of the item reports it
         if not written:
             self.places[event.get("output_index", 0)] = None
@@ -295,7 +286,15 @@ class ForeignWriter:
                 return self._send(f"response.{kind}_{key}.delta", {**at, "delta": said[key]})
         return []
 
-    def _done(self, event: Event, place: Place | None) -> list[Event]:
+    def _let_go(self, event: Event) -> list[Event]:
+        """The end of the message that was held, when this event has shown whether the answer breaks off in it."""
+        held, self.held = self.held, None
+        if held is None:
+            return []
+        status = "incomplete" if is_cut_off(held, event) else DONE
+        return self._done(held, self.places.get(held.get("output_index", 0)), status)
+
+    def _done(self, event: Event, place: Place | None, status: str = DONE) -> list[Event]:
         w = self.w
         item, out = event["item"], list[Event]()
         if self.running and not has_foreign(item, w):
@@ -322,11 +321,11 @@ class ForeignWriter:
         if call_id is not None and is_open(wire):
             self.running[item["type"], call_id] = place, wire, written[1:]
             return out
-        return out + self._whole(place, wire, written[1:])
+        return out + self._whole(place, wire, written[1:], status)
 
-    def _whole(self, place: Place, wire: Node, carriers: list[Node]) -> list[Event]:
+    def _whole(self, place: Place, wire: Node, carriers: list[Node], status: str = DONE) -> list[Event]:
         """The end of an item, and the items that carry what it has no slot for."""
-        complete_item(wire, self.w, place.index)
+        complete_item(wire, self.w, place.index, status=status)
         self.done[place.index] = wire
         out = self._send("response.output_item.done", {"output_index": place.index, "item": wire})
         for carrier in carriers:

@@ -236,3 +236,18 @@ class Open:
         if where:
             place["summary_index" if where == "summary" else "content_index"] = at
         return place
+
+
+def beginning_of(item: Node) -> Node:
+    """An item as its stream begins it: without its content, and without what only its end has."""
+    bare = {key: value for key, value in item.items() if key not in ("opaque", "extra", "turn", "status")}
+    for key in ("content", "summary"):
+        if type(bare.get(key)) is list or type(bare.get(key)) is str:
+            bare[key] = []
+    if "arguments" in bare and type(bare["arguments"]) is str and bare["type"] in ("function_call", "mcp_call"):
+        bare["arguments"] = ""
+    if "input" in bare:
+        bare["input"] = ""
+    if item["type"] == "message":
+        bare.setdefault("role", "assistant")
+    return bare
