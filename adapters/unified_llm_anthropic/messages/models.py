@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from unified_llm.engine import Context, Mismatch, Shape, Union, boolean, codec, string, union
+from unified_llm.engine import Context, Mismatch, Shape, Union, boolean, codec, integer, string, union
 
 from .tables import PROTOCOL
 
@@ -35,7 +35,12 @@ entries.case(
         "type": "model",
         "id?": string("id"),
         "display_name?": string("display_name"),
-        "created_at?": codec("created_at", str, read=_seconds, write=_time, canonical=(int, float)),
+        "created_at?": codec("created_at", str, read=_seconds, write=_time, canonical=(int, float)).required(
+            "1970-01-01T00:00:00Z"  # documented for a date that is unknown
+        ),
+        "lifecycle?": string("lifecycle").required("active"),
+        "max_input_tokens?": integer("max_input_tokens").nullable(),
+        "max_tokens?": integer("max_output_tokens").nullable(),
     },
     "model",
 )

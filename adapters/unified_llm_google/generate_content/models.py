@@ -21,6 +21,7 @@ Node = dict[str, Any]
 models = Mapping(f"{PROTOCOL} models", tag="type", default="model")
 _PATH = "models/"
 _LISTS = ("models", "publisherModels")
+_LIMITS = (("inputTokenLimit", "max_input_tokens"), ("outputTokenLimit", "max_output_tokens"))
 
 
 @models.read("model")
@@ -33,6 +34,7 @@ def read_model(w: Node, r: Reader) -> Node:
         r.form(node, "name", "bare")
     if type(w.get("displayName")) is str:
         node["display_name"] = w.pop("displayName")
+    node.update({hub: w.pop(key) for key, hub in _LIMITS if type(w.get(key)) is int})
     return node
 
 
@@ -42,6 +44,7 @@ def write_model(c: Node, w: Writer) -> Node:
     wire: Node = {"name": name if w.form(c, "name") or name.startswith(_PATH) else _PATH + name}
     if "display_name" in c:
         wire["displayName"] = c.pop("display_name")
+    wire.update({key: c.pop(hub) for key, hub in _LIMITS if type(c.get(hub)) is int})
     if (c.get("extra") or {}).get(w.protocol) is None:
         wire["supportedGenerationMethods"] = ["generateContent", "streamGenerateContent", "countTokens"]
         w.added(wire, "supportedGenerationMethods", "what is served here")

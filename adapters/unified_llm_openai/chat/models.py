@@ -17,6 +17,8 @@ Node = dict[str, Any]
 
 models = Mapping("openai-chat models", tag="object", default="model")
 _KEYS = (("id", "id"), ("created", "created_at"), ("owned_by", "owned_by"))
+# Clients read both of each model; other protocols have no owner, and some no time.
+_REQUIRED: Node = {"created": 0, "owned_by": ""}
 
 
 @models.read("model")
@@ -32,6 +34,9 @@ def write_model(c: Node, w: Writer) -> Node:
     for key, hub in _KEYS:
         if hub in c:
             wire[key] = c.pop(hub)
+        elif key in _REQUIRED and w.source != w.protocol:
+            wire[key] = _REQUIRED[key]
+            w.added(wire, key)
     return wire
 
 

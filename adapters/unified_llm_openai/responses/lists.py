@@ -172,6 +172,10 @@ def read_model(w: Node, r: Reader) -> Node:
 def write_model(c: Node, w: Writer) -> Node:
     wire: Node = {} if w.form(c, "tag") == "absent" else {"object": "model"}
     wire.update({key: c.pop(hub) for key, hub in _MODEL if hub in c})
+    for key, value in (("created", 0), ("owned_by", "")) if not is_own(w) else ():
+        if key not in wire:
+            wire[key] = value  # required; other protocols have no owner, and some no time
+            w.added(wire, key)
     return wire
 
 

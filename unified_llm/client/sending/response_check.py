@@ -63,5 +63,5 @@ def _proven(proof: Proof, value: dict[str, Any]) -> bool:
 
 def _fits(value: Any, wanted: type | tuple[str, ...]) -> bool:
     if wanted is list and type(value) is list:
-        return not value or any(type(each) is dict for each in value)  # `[null]` is no list of choices
+        return not value or any(type(each) is dict for each in value)  # `[null]` has no choice
     return type(value) is wanted if isinstance(wanted, type) else type(value) is str and value.startswith(wanted)
