@@ -288,3 +288,32 @@ def test_a_call_that_breaks_off_is_incomplete_and_what_came_before_it_is_not() -
     broken = {"event": None, "data": {**CHUNKS[0]["data"], "choices": choices}}
     found = _ends(stream(CHUNKS[0], broken, CHUNKS[3], source="openai-chat"))
     assert found == [("message", "completed"), ("function_call", "incomplete")]
+
+
+@pytest.mark.parametrize(
+    "target", ["amazon-converse", "anthropic-messages", "google-generate-content", "google-interactions"]
+)
+def test_text_does_not_wait_for_a_listing_of_tools_that_the_provider_leaves_open(target: str) -> None:
+    """OpenAI ends one listing of several; the others are whole in the last event alone."""
+    listing = {"id": "mcpl_1", "type": "mcp_list_tools", "server_label": "s", "tools": []}
+    text = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed"}
+    said = {**text, "content": [{"type": "output_text", "text": "Hei", "annotations": []}]}
+    at = {"output_index": 1, "content_index": 0, "item_id": "msg_1"}
+    events = [
+        event("response.created", response=answer(status="in_progress", output=[])),
+        event("response.output_item.added", output_index=0, item=listing),
+        event("response.mcp_list_tools.completed", output_index=0, item_id="mcpl_1"),
+        event("response.output_item.added", output_index=1, item={**text, "status": "in_progress", "content": []}),
+        event("response.output_text.delta", **at, delta="Hei", logprobs=[]),
+        event("response.output_item.done", output_index=1, item=said),
+        event("response.completed", response=answer(output=[listing, said])),
+    ]
+    read = []
+
+    def coming() -> Any:
+        for each in events:
+            read.append(each)
+            yield each
+
+    sent = {str(each["data"]).count("Hei"): len(read) for each in ul.convert_stream(coming(), source=P, target=target)}
+    assert sent[1] == 5  # with the event that has it

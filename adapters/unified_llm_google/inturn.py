@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from unified_llm.streams.grammar import UNSTREAMED
+
 __all__ = ["InTurn"]
 
 Event = dict[str, Any]
@@ -18,18 +20,25 @@ _DONE = "response.output_item.done"
 class InTurn:
     """Canonical events in, the same events out, those of one item together. Events of no item pass as they come."""
 
-    __slots__ = ("current", "waiting")
+    __slots__ = ("aside", "current", "waiting")
 
     def __init__(self) -> None:
         # By choice: the item that is open, and the events of items that wait, in the order they came.
         self.current: dict[int, int] = {}
         self.waiting: dict[int, dict[int, list[Event]]] = {}
+        # The items that nothing waits for: they go out when they are done.
+        self.aside: set[tuple[int, int]] = set()
 
     def feed(self, event: Event) -> list[Event]:
         """The events that may go out now."""
         place, choice = event.get("output_index"), event.get("choice", 0)
         if type(place) is not int or type(choice) is not int:  # an unknown event may have anything there
             return [event]
+        if event["type"] == "response.output_item.added" and event["item"].get("type") in UNSTREAMED:
+            self.aside.add((choice, place))
+        if (choice, place) in self.aside:
+            self.waiting.setdefault(choice, {}).setdefault(place, []).append(event)
+            return [] if choice in self.current else self._next(choice)
         if self.current.setdefault(choice, place) != place:
             self.waiting.setdefault(choice, {}).setdefault(place, []).append(event)
             return []
@@ -43,7 +52,10 @@ class InTurn:
         out: list[Event] = []
         queue = self.waiting.get(choice)
         while queue and choice not in self.current:
-            place = next(iter(queue))
+            ready = (at for at, held in queue.items() if (choice, at) not in self.aside or held[-1]["type"] == _DONE)
+            place = next(ready, None)
+            if place is None:
+                break
             events = queue.pop(place)
             out += events
             if events[-1]["type"] != _DONE:

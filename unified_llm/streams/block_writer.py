@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..engine.shared.answer_ends import failure_in
 from .folds import FRAME, TERMINAL
+from .grammar import UNSTREAMED
 
 if TYPE_CHECKING:
     from ..engine.pairs.mapping import WritePair
@@ -48,6 +49,8 @@ class BlockWriter:
         self.at: Any = None
         self.item: Node = {}
         self.waiting: dict[Any, list[Event]] = {}
+        # The items of which only the end is written, when it comes.
+        self.aside: set[int] = set()
         self.part: Any = None
         self.output: list[Node] = []
         self.late: LateCitations = LateCitations()
@@ -72,6 +75,10 @@ class BlockWriter:
         at = event["output_index"]
         if type(at) is not int:
             return out  # events of unknown types are not checked
+        if kind == "response.output_item.added" and event["item"].get("type") in UNSTREAMED:
+            self.aside.add(at)
+        if at in self.aside and kind != "response.output_item.done":
+            return out
         if self.at is not None and self.at != at:
             self.waiting.setdefault(at, []).append(event)
             return out

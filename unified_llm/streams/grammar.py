@@ -18,7 +18,7 @@ from typing import Any
 
 from ..foundation.errors import LocalProtocolError, ProtocolError, RemoteProtocolError
 
-__all__ = ["ADDRESS", "ALONE", "FRAME", "PASSING", "TERMINAL", "Grammar", "place_of"]
+__all__ = ["ADDRESS", "ALONE", "FRAME", "PASSING", "TERMINAL", "UNSTREAMED", "Grammar", "place_of"]
 
 Event = dict[str, Any]
 Place = tuple[int, int]
@@ -72,6 +72,9 @@ ITEM: dict[tuple[str, str], str] = {
 # How a delta builds up its item: event stem -> (list it lives in, index key, key it extends).
 # `<stem>.delta` appends its `delta`; `<stem>.done` sets the value it names.
 ANNOTATION = "response.output_text.annotation.added"
+# Types of items without deltas that a provider may leave open until the answer ends (OpenAI, where several MCP servers
+# list their tools): on a wire of one item after the other nothing waits for them.
+UNSTREAMED = frozenset(("mcp_list_tools",))
 CONTENT, SUMMARY = ("content", "content_index"), ("summary", "summary_index")
 BUILDS: dict[str, tuple[str, str, str]] = {
     "response.output_text": (*CONTENT, "text"),
