@@ -20,6 +20,7 @@ CALL = {"id": "c1", "type": "custom", "custom": {"name": "patch", "input": 'a "b
 FUNCTION = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 RESULT = {"role": "tool", "tool_call_id": "c1", "content": "done"}
 SERVERS = ["groq", "vllm", "openrouter", "together"]
+MESSAGES = "anthropic-messages"
 
 
 def asked(target: str, **more: Any) -> ul.Converted:
@@ -112,3 +113,39 @@ def test_at_servers_of_responses_without_them_they_are_functions_too(server: str
     assert (item["type"], item["name"], item["input"]) == ("custom_tool_call", "patch", "x")
     assert ul.convert(body, source=target, target=target).value == body
     assert ul.convert(body, source="openai-responses", target="openai-responses").value == body
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_the_commands_of_a_shell_come_back_as_calls_of_the_shell_that_was_declared(streamed: bool) -> None:
+    tools = [{"type": "shell", "environment": {"type": "local"}}]
+    done = ul.convert({"model": "m", "input": "q", "tools": tools}, source="openai-responses", target=MESSAGES)
+    assert done.value["tools"] == [{"type": "bash_20250124", "name": "bash"}]
+    use: Node = {"type": "tool_use", "id": "t", "name": "bash", "input": {"command": "ls"}}
+    head: Node = {"id": "a", "type": "message", "role": "assistant", "model": "m", "stop_sequence": None}
+    whole = {**head, "content": [use], "stop_reason": "tool_use", "usage": {"input_tokens": 1, "output_tokens": 1}}
+    options: Node = {"source": MESSAGES, "target": "openai-responses", "exchange": done.exchange}
+    if not streamed:
+        back = ul.convert(whole, kind="response", **options)
+        (call,) = back.value["output"]
+        losses = back.losses
+    else:
+        ended = {"stop_reason": "tool_use", "stop_sequence": None}
+        deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in ('{"comma', 'nd": "ls"}')]
+        events: list[Node] = [
+            {"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}},
+            {"type": "content_block_start", "index": 0, "content_block": {**use, "input": {}}},
+            *({"type": "content_block_delta", "index": 0, "delta": delta} for delta in deltas),
+            {"type": "content_block_stop", "index": 0},
+            {"type": "message_delta", "delta": ended, "usage": {"output_tokens": 1}},
+            {"type": "message_stop"},
+        ]
+        stream = ul.convert_stream([{"event": each["type"], "data": each} for each in events], **options)
+        frames = [event["data"] for event in stream]
+        losses = stream.losses
+        assert not [frame for frame in frames if "function_call" in frame["type"]]
+        opened, call = [frame["item"] for frame in frames if "item" in frame]
+        assert (opened["type"], opened["id"]) == ("shell_call", call["id"])
+        assert frames[-1]["response"]["output"] == [call]
+    assert (call["type"], call["call_id"], call["action"]) == ("shell_call", "t", {"commands": ["ls"]})
+    assert not {"name", "arguments"} & call.keys()
+    assert not losses.significant

@@ -21,16 +21,16 @@ class Exchange:
     """A frozen record of one request's conversion.
 
     `source` is the client's protocol and `target` the provider's (both with their dialects). `alias` is the model the
-    client requested, `model` the one that was sent. `settings` are the client's own settings in canonical
-    form, for surfaces that echo them. `ids` and `names` map what was renamed for the provider back to the client's
-    spelling, `namespaces` the joined names of tools to their namespace and name. `tools` maps the provider's name
-    of a tool, what its calls have to be turned back into: "custom" for a custom tool that became a function of one
-    string, else what restores arguments made under a lowered schema; `output` is the same for structured output.
-    `options` are the surface's options (`include`, `stream_options`, `stream`, `array`: a stream as one JSON array was
-    requested), `seed` the seed of the ids an answer needs, `thread` a digest of the conversation ("" without a vault),
-    `scope` the credential or deployment it went to, `created_at` and `answer_id` are the time (seconds since 1970) and
-    the id of an answer that has none, `id_prefix` what the id of an answer begins with where the client demands that,
-    and `previous` the answer that the client went on from.
+    client requested, `model` the one that was sent. `settings` are the client's own settings in canonical form, for
+    surfaces that echo them. `ids` and `names` map what was renamed for the provider back to the client's spelling,
+    `namespaces` the joined names of tools to their namespace and name. `tools` maps the provider's name of a tool,
+    what its calls have to be turned back into: "custom" for a custom tool that became a function of one string,
+    "shell" for a shell that became a tool of one command, else what restores arguments made under a lowered schema;
+    `output` is the same for structured output. `options` are the surface's options (`include`, `stream_options`,
+    `stream`, `array`: a stream as one JSON array was requested), `seed` the seed of the ids an answer needs, `thread`
+    a digest of the conversation ("" without a vault), `scope` the credential or deployment it went to, `created_at`
+    and `answer_id` are the time (seconds since 1970) and the id of an answer that has none, `id_prefix` what the id of
+    an answer begins with where the client demands that, and `previous` the answer that the client went on from.
 
     >>> e = Exchange(source="openai-chat", target="openai-responses", alias="fast")
     >>> Exchange.from_json(e.to_json()) == e

@@ -119,6 +119,11 @@ class Restoring:
             if space:
                 changes["namespace"] = space
         if kind == "function_call" and name in self.tools:
+            if self.tools[name] == "shell":
+                new = self._new(item, {**changes, "type": "shell_call", "action": commands(item.get("arguments"))})
+                for key in ("name", "arguments"):
+                    new.pop(key, None)
+                return new
             if self.tools[name] == "custom":
                 changes.update(type="custom_tool_call", input=raw_input(item.get("arguments")))
                 new = self._new(item, changes)
@@ -173,6 +178,16 @@ def raw_input(arguments: Any) -> str:
         text: str = value["input"]
         return text
     return str(arguments)
+
+
+def commands(arguments: Any) -> Node:
+    """The action of a shell call that was sent as a call of a tool that takes one command."""
+    try:
+        value = load_text(arguments)
+    except (ValueError, TypeError):
+        value = None
+    command = value.get("command") if type(value) is dict else None
+    return {"commands": [command] if type(command) is str else []}
 
 
 class RestoringWriter:
@@ -260,7 +275,7 @@ class RestoringWriter:
         if held is None or held.told:
             return [new]
         # An item that is complete in its end only.
-        return [*held.tell(new["item"], event), held.end(new["item"], event), new]
+        return [*held.tell(new["item"], event), *held.end(new["item"], event), new]
 
     def _inside(self, event: Event, kind: str, held: _Held) -> list[Event]:
         if kind.startswith(_ARGUMENTS):
@@ -271,7 +286,7 @@ class RestoringWriter:
             item = {**held.item, "arguments": text if type(text) is str else "".join(held.pieces)}
             new = self.restoring.item(item)
             self.restoring.replaced.clear()
-            return [*held.tell(new, event), held.end(new, event)]
+            return [*held.tell(new, event), *held.end(new, event)]
         if kind.startswith(_TEXT) and not kind.startswith(_TEXT + "annotation"):
             if kind.endswith("delta"):
                 held.texts.setdefault(event.get("content_index", 0), []).append(event.get("delta") or "")
@@ -350,14 +365,16 @@ class _Held:
         text = item.get("input" if custom else "arguments")
         return [_delta(event, _INPUT if custom else _ARGUMENTS, text)] if text else []
 
-    def end(self, item: Node, event: Event) -> Event:
-        """The end of the arguments, or of the input."""
+    def end(self, item: Node, event: Event) -> list[Event]:
+        """The end of the arguments, or of the input. The commands of a shell are in the item alone."""
+        if item.get("type") == "shell_call":
+            return []
         at = {key: value for key, value in event.items() if key not in ("type", "item", "arguments", "name")}
         if item.get("type") == "custom_tool_call":
-            return {"type": _INPUT + "done", **at, "input": item.get("input") or ""}
+            return [{"type": _INPUT + "done", **at, "input": item.get("input") or ""}]
         if "name" in event:
             at["name"] = item["name"]
-        return {"type": _ARGUMENTS + "done", **at, "arguments": item.get("arguments") or ""}
+        return [{"type": _ARGUMENTS + "done", **at, "arguments": item.get("arguments") or ""}]
 
 
 def _delta(event: Event, stem: str, text: str, **more: Any) -> Event:

@@ -164,6 +164,9 @@ def _of_shell(c: Node, w: Writer, x: Context) -> Node | None:
     environment = c.get("environment")
     if type(environment) is dict and environment.get("type") not in (None, "local"):
         return None
+    if not x.own:
+        # Its calls come back as calls of a function, and the client declared a shell.
+        w.context.setdefault("tools", {})["bash"] = "shell"
     return _without(c, x, "environment", {"type": "local"}, "it runs at the client's")
 
 
