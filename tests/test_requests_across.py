@@ -27,6 +27,7 @@ from across import (
 )
 
 CLOSED = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
+OFFICE = "application/vnd.openxmlformats-officedocument"
 
 
 # ---- structured output -----------------------------------------------------------------------------------------------
@@ -306,3 +307,42 @@ def test_a_result_without_content_is_an_empty_result() -> None:
     ]
     done = ul.convert(messages(messages=said), source=MESSAGES, target=INTERACTIONS)
     assert done.value["input"][-1] == {"type": "function_result", "call_id": "t", "result": ""}
+
+
+# ---- files -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "data", "expected"),
+    [
+        (MESSAGES, "a.pdf", "JVBERi0=", {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}),
+        (MESSAGES, "a", "JVBERi0=", {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}),
+        (MESSAGES, "a.csv", "YSxi", {"type": "text", "media_type": "text/plain", "data": "a,b"}),
+        (GENERATE, "a.docx", "UEsDBA==", {"mimeType": f"{OFFICE}.wordprocessingml.document"}),
+        (INTERACTIONS, "a.json", "e30=", {"mime_type": "application/json", "data": "e30="}),
+        (CONVERSE, "a.csv", "YSxi", {"format": "csv", "name": "a-csv"}),
+        (CONVERSE, "a.docx", "UEsDBA==", {"format": "docx", "name": "a-docx"}),
+    ],
+)
+@pytest.mark.parametrize("source", [CHAT, RESPONSES])
+def test_a_file_in_bare_base64_has_the_type_of_its_name(
+    source: str, target: str, name: str, data: str, expected: Node
+) -> None:
+    file = {"filename": name, "file_data": data}
+    parts: list[Node] = [{"type": "text", "text": "?"}, {"type": "file", "file": file}]
+    body: Node = {"model": "m", "messages": [{"role": "user", "content": parts}]}
+    if source == RESPONSES:
+        parts = [{"type": "input_text", "text": "?"}, {"type": "input_file", **file}]
+        body = {"model": "m", "input": [{"role": "user", "content": parts}]}
+    done = ul.convert(body, source=source, target=target)
+    (wire,) = [part for part in content_of(done.value) if part.get("text") != "?"]
+    found = wire.get("source") if target == MESSAGES else wire.get("inlineData") or wire.get("document") or wire
+    assert expected.items() <= found.items()
+    assert not [loss for loss in done.losses.significant if loss.capability == "file.input" and loss.fate == "lost"]
+
+
+def content_of(body: Node) -> list[Node]:
+    """The parts of the only message, in any protocol."""
+    (turn,) = body.get("messages") or body.get("contents") or body["input"]
+    parts: list[Node] = turn.get("content") or turn["parts"]
+    return parts

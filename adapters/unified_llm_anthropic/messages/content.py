@@ -17,6 +17,7 @@ from unified_llm.engine.pairs.mapping import IllTyped, Mapping
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.cache_ttl import fit_lifetime
+from unified_llm.engine.shared.file_types import type_of_file
 from unified_llm.engine.shared.text_fallbacks import transcript_as_text
 
 from .citations import citations
@@ -237,9 +238,12 @@ def _image(c: Node, w: Writer, x: Context) -> Node | None:
 def _document(c: Node, w: Writer, x: Context) -> Node | None:
     made, media_type = c, c["media_type"] if type(c.get("media_type")) is str else None
     if type(c.get("file_data")) is str:
-        if media_type and c["file_data"][:5].lower() != "data:":
-            made = x.replaced(c, {**c, "file_data": f"data:{media_type};base64,{c['file_data']}"})
-            del made["media_type"]
+        if c["file_data"][:5].lower() != "data:":
+            if not media_type and not x.own:
+                media_type = type_of_file(c.get("filename"), c["file_data"])
+            if media_type:
+                made = x.replaced(c, {**c, "file_data": f"data:{media_type};base64,{c['file_data']}"})
+                made.pop("media_type", None)
         fitted = made if x.own else _fitted(made, "file_data", x)
         if fitted is None:
             return None

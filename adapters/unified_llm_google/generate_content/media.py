@@ -13,6 +13,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Bimap, Fated, IllTyped, lookup, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.file_types import TYPES
 
 from .spelling import actual
 
@@ -42,12 +43,7 @@ _BEGINNINGS = {"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg", "R0lGOD": "imag
 _RIFFS = {"RUJQ": "image/webp", "QVZF": "audio/wav"}
 # The type by file name, where nothing else determines it.
 _SUFFIXES = {
-    "pdf": "application/pdf",
-    "txt": "text/plain",
-    "md": "text/markdown",
-    "csv": "text/csv",
-    "html": "text/html",
-    "json": "application/json",
+    **TYPES,
     "png": "image/png",
     "jpg": "image/jpeg",
     "jpeg": "image/jpeg",

@@ -16,6 +16,7 @@ from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, are_objec
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.citation_spans import is_placeless
+from unified_llm.engine.shared.file_types import type_of_file
 from unified_llm.engine.shared.text_fallbacks import part_as_text
 
 from ..span import Span
@@ -280,19 +281,18 @@ def _declare_media(kind: str, given: str, made: str, inline: str, linked: str) -
             return _write_detail(c, wire, w)
 
 
-_BY_NAME = {".pdf": "application/pdf", ".csv": "text/csv", ".txt": "text/plain", ".json": "application/json"}
-
-
 def _give_type(c: Node) -> None:
     """Bare base64 becomes a data URL with its declared type, or the type of its name."""
     data = c.get("file_data")
     if type(data) is str and data[:5].lower() != "data:":
         mime = c.pop("media_type", None)
         if not mime:
-            mime = _BY_NAME.get(str(c.get("filename"))[-4:].lower(), "")
+            mime = type_of_file(c.get("filename"))
             if mime:
                 c["filename"] = Fated("approximated", "only its type was drawn from it")
-        c["file_data"] = f"data:{mime};base64,{data}"
+            else:
+                mime = type_of_file(None, data)
+        c["file_data"] = f"data:{mime or ''};base64,{data}"
 
 
 for _row in _MEDIA:

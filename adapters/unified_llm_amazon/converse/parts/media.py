@@ -14,6 +14,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, IllTyped, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.file_types import type_of_file
 
 from ..values import format_of, is_own, media_type_of, move
 from .text import answers, parts, written
@@ -24,7 +25,7 @@ Node = dict[str, Any]
 
 _DATA_URL = re.compile(r"data:([^,]*?);base64,(.*)", re.DOTALL | re.IGNORECASE)
 _S3 = "s3://"
-_NEEDS_BYTES = "amazon-converse takes bytes or an S3 URI, in the formats that it lists"
+_NEEDS_BYTES = "amazon-converse takes media of its own formats, as bytes or an S3 URI"
 _UNNAMED = "document"
 
 # The key of a block -> the canonical type of what the model is given, and of what it makes.
@@ -124,6 +125,10 @@ def _write_source(kind: str, c: Node, w: Writer) -> tuple[str | None, Node | Non
             del c[key]
             return word or format_of(kind, media_type), {"bytes": found[2]}
         if key in ("data", "file_data") and value[:5].lower() != "data:":
+            if media_type is None and key == "file_data" and not is_own(w):
+                media_type = type_of_file(c.get("filename"), value)
+                if media_type is not None and format_of(kind, media_type) is None:
+                    continue
             return format_of(kind, media_type), {"bytes": c.pop(key)}
         if value.startswith(_S3):
             return format_of(kind, media_type), {"s3Location": {"uri": c.pop(key)}}

@@ -1,0 +1,38 @@
+"""The media type of a file in base64 that comes without one: how it begins, else what its name ends in.
+
+OpenAI's files may be bare base64 beside a name, and the APIs that take a type refuse or misread a file without it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["TYPES", "type_of_file"]
+
+_OFFICE = "application/vnd.openxmlformats-officedocument"
+TYPES = {
+    "pdf": "application/pdf",
+    "txt": "text/plain",
+    "md": "text/markdown",
+    "csv": "text/csv",
+    "html": "text/html",
+    "json": "application/json",
+    "xml": "application/xml",
+    "doc": "application/msword",
+    "docx": f"{_OFFICE}.wordprocessingml.document",
+    "xls": "application/vnd.ms-excel",
+    "xlsx": f"{_OFFICE}.spreadsheetml.sheet",
+    "pptx": f"{_OFFICE}.presentationml.presentation",
+}
+"""The types of documents, by what a name ends in."""
+
+
+def type_of_file(name: Any, data: Any = None) -> str | None:
+    """The media type of a document by its name and its base64 text; None where neither shows one.
+
+    >>> type_of_file("report.PDF"), type_of_file("a.csv", "YSxi"), type_of_file("report", "JVBERi0xLjQ")
+    ('application/pdf', 'text/csv', 'application/pdf')
+    """
+    if type(data) is str and data.startswith("JVBERi"):
+        return TYPES["pdf"]
+    return TYPES.get(name.rpartition(".")[2].lower()) if type(name) is str else None
