@@ -68,6 +68,16 @@ def test_no_handle_reaches_another_provider(target: str) -> None:
     assert "https://e.x/a.png" in json.dumps(done.value), "a public address is not a provider reference"
 
 
+@pytest.mark.parametrize("target", [CHAT, MESSAGES, GEMINI, INTERACTIONS])
+@pytest.mark.parametrize(
+    "item", [{"type": "item_reference", "id": "msg_1"}, {"type": None, "id": "msg_1"}, {"id": "msg_1"}]
+)
+def test_a_reference_to_a_stored_item_is_state_that_is_lost(item: Node, target: str) -> None:
+    done = ul.convert({"model": "m", "input": [item, message()]}, source=RESPONSES, target=target)
+    (loss,) = [loss for loss in done.losses if loss.path.startswith("/input/0")]
+    assert (loss.capability, loss.fate, loss.severity) == ("state.store", "lost", "high")
+
+
 @pytest.mark.parametrize("target", [RESPONSES, "openai-responses:openai"])
 def test_its_own_provider_gets_every_handle(target: str) -> None:
     done = ul.convert(REQUEST, source="openai-responses:openai", target=target)

@@ -38,6 +38,14 @@ AUDIO = {"model": "m", "seed": 7, "messages": [{"role": "user", "content": [{"ty
         (Loss("/tools/0/input_examples", "tools.function", "lost"), "medium"),
         (Loss("/seed", "sampling.seed", "lost"), "medium"),
         (Loss("/acme", "native.field", "lost"), "medium"),
+        (Loss("/6/data/item", "tools.hosted.web_search", "lost"), "high"),
+        (Loss("/6/data/item/action", "tools.hosted.web_search", "lost"), "medium"),
+        (Loss("/3/data/content_block", "native.item", "lost"), "high"),
+        (Loss("/input/0", "context.compaction", "lost"), "high"),
+        (Loss("/4/data/item", "context.compaction", "lost"), "high"),
+        (Loss("/context_management", "context.compaction", "lost"), "medium"),
+        (Loss("/context_management/edits/0", "context.compaction", "lost"), "medium"),
+        (Loss("/input/0/content/1/filename", "file.input", "lost"), "medium"),
         (Loss("/messages/0/content/1", "native.item", "lost"), "high"),
         (Loss("/tools/0", "native.item", "lost"), "high"),
         (Loss("/messages/0/content/1/form", "native.item", "lost"), "medium"),
@@ -76,12 +84,20 @@ def test_a_report_leads_with_what_matters() -> None:
 def test_an_answer_that_repeats_its_settings_has_nothing_significant() -> None:
     answer = {
         "id": "r", "object": "response", "created_at": 1, "status": "completed", "model": "m", "temperature": 0.5,
-        "reasoning": {"effort": "high"}, "instructions": "Be short.", "tools": [], "tool_choice": "auto",
-        "background": True, "previous_response_id": "resp_0",
+        "reasoning": {"effort": "high"}, "instructions": "Be short.", "tool_choice": {"type": "image_generation"},
+        "tools": [{"type": "image_generation"}, {"type": "shell"}], "store": True, "background": True,
+        "truncation": "auto", "prompt_cache_key": "k", "parallel_tool_calls": False, "max_tool_calls": 3,
+        "previous_response_id": "resp_0",
         "output": [{"type": "message", "id": "i", "role": "assistant", "status": "completed",
                     "content": [{"type": "output_text", "text": "Hi", "annotations": []}]}],
     }  # fmt: skip
-    for target in ("openai-chat", "anthropic-messages", "google-generate-content"):
+    for target in (
+        "openai-chat",
+        "anthropic-messages",
+        "google-generate-content",
+        "google-interactions",
+        "amazon-converse",
+    ):
         losses = ul.convert(answer, source="openai-responses", target=target, kind="response").losses
         assert any(loss.fate == "lost" for loss in losses)
         assert list(losses.significant) == []

@@ -10,12 +10,12 @@ from fnmatch import fnmatchcase, translate
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-__all__ = ["is_bookkeeping", "is_default", "reason_of", "repeated"]
+__all__ = ["is_bookkeeping", "is_default", "reason_of", "repeated_reason"]
 
 _INDEX = re.compile(r"/\d+(?=/|$)")
 # What stands before the path in an event of a stream: its number, its data, and the object that it completes.
 _EVENT = re.compile(r"^/\d+(?:/data)?(?:/(?:response|message|interaction)(?=/))?")
-_SECTIONS = {"lost": ("bookkeeping", "lost"), "added": ("added",)}
+_SECTIONS = {"lost": ("repeated", "bookkeeping", "lost"), "added": ("added",)}
 
 
 class _Row(NamedTuple):
@@ -33,7 +33,7 @@ def is_bookkeeping(detail: str) -> bool:
     >>> is_bookkeeping("openai-chat has no ids of items"), is_bookkeeping("openai-chat has no seed")
     (True, False)
     """
-    return _matches("bookkeeping", detail)
+    return _matches("repeated", detail) or _matches("bookkeeping", detail)
 
 
 def is_default(detail: str) -> bool:
@@ -55,24 +55,18 @@ def reason_of(path: str, capability: str, fate: str, source: str, target: str, k
 
 
 @lru_cache(maxsize=4096)
-def repeated(path: str, source: str, target: str) -> str:
-    """The reason of an entry for what an answer repeats of its request, whatever its capability; "" for others.
+def repeated_reason(path: str, source: str, target: str) -> str | None:
+    """The reason of a loss in an answer's copy of a setting of its request; None for all else in an answer.
 
-    >>> repeated("/background", "openai-responses", "openai-chat")
-    'repeats a setting of the request; openai-chat responses have no field for it'
-    >>> repeated("/output/0", "openai-responses", "openai-chat")
-    ''
+    >>> repeated_reason("/store", "openai-responses", "b"), repeated_reason("/output/0", "openai-responses", "b")
+    ('repeats a setting of the request; b responses have no field for it', None)
     """
-    place, one = _INDEX.sub("/*", _EVENT.sub("", path)) or "/", source.partition(":")[0]
-    for row in _repeating():
-        if row.path.match(place) and fnmatchcase(one, row.source):
+    place = _INDEX.sub("/*", _EVENT.sub("", path)) or "/"
+    one, other = source.partition(":")[0], target.partition(":")[0]
+    for row in map(_row, _data()["repeated"]):
+        if row.path.match(place) and fnmatchcase(one, row.source) and fnmatchcase(other, row.target):
             return _said(row.reason, source, target)
-    return ""
-
-
-@cache
-def _repeating() -> list[_Row]:
-    return [_row(row) for row in _data()["bookkeeping"] if row[4].startswith("repeats a setting")]
+    return None
 
 
 @lru_cache(maxsize=4096)

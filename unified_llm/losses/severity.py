@@ -20,6 +20,9 @@ __all__ = ["SEVERITIES", "Severity", "by_severity", "severity_of", "weight_of"]
 Severity = Literal["high", "medium", "low"]
 """How much a loss matters; `SEVERITIES` defines each in a sentence."""
 
+# The keys of documents that hold the items of a conversation.
+_ITEMS = frozenset(("input", "output", "messages", "content", "contents", "steps"))
+
 SEVERITIES: dict[str, str] = {
     "high": "content, tools, reasoning or state do not reach the target: the result differs",
     "medium": "a setting or a detail does not reach the target: the result may differ",
@@ -41,7 +44,10 @@ def weight_of(loss: Loss) -> float:
     beside = _weights()["beside"].get(last)
     if beside is not None:
         weight = min(weight, beside)
-    return weight if last.isdigit() or last in _whole() else min(weight, _field(loss.capability))
+    if not last.isdigit() and last not in _whole():
+        return min(weight, _field(loss.capability))
+    is_item = loss.fate == "lost" and (last in _whole() or loss.path.split("/", 2)[1] in _ITEMS)
+    return max(weight, _least(loss.capability)) if is_item else weight
 
 
 def severity_of(loss: Loss) -> Severity:
@@ -81,6 +87,12 @@ def _weight(capability: str, fate: str) -> float:
 def _field(capability: str) -> float:
     limits = _weights()["field"].items()
     return next((float(most) for glob, most in limits if fnmatchcase(capability, glob)), float("inf"))
+
+
+@lru_cache(1024)
+def _least(capability: str) -> float:
+    limits = _weights()["item"].items()
+    return next((float(least) for glob, least in limits if fnmatchcase(capability, glob)), 0.0)
 
 
 @cache

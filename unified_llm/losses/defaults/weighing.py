@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...foundation.generated_ids import is_made
 from ...foundation.json_paths import pointer
 from .. import Loss, Losses
-from ..reasons import repeated
+from ..reasons import repeated_reason
 from ..report import reasoned
 from .tables import UNKNOWN, UNTOLD, Place, Rule, Spot, known_ways, normal, same, scale_of, spot_of
 
@@ -58,12 +58,10 @@ def significant(losses: Iterable[Loss], here: Weighing, document: Any, stream: b
             if weighed is None:
                 continue
             loss = weighed
-        if not loss[3]:
-            loss = reasoned(loss, source, target, kind)
-        elif kind == "response" and loss[2] == "lost" and (said := repeated(loss.path, source, target)):
-            # That a target refuses a setting is about requests, not about an answer that repeats it.
-            loss = loss._replace(detail=said)
-        found.append(loss)
+            if loss[3] and kind == "response" and loss[2] == "lost":
+                # (A setting that the target lacks matters in a request, and not in an answer that repeats it.)
+                loss = loss._replace(detail=repeated_reason(loss[0], source, target) or loss[3])
+        found.append(loss if loss[3] else reasoned(loss, source, target, kind))
     return Losses(found)
 
 
@@ -92,6 +90,9 @@ class _Weigher:
             document, path = document.get(int(parts[0])), "/" + parts[above] if len(parts) > above else ""
         spot = spot_of(scale, path)
         keys, place, is_element, known, _ = spot
+        if loss.capability.startswith("state."):
+            # Where the provider finds an item by this id, the receiver cannot do without it.
+            known = ""
         try:
             value = document[keys[0]] if len(keys) == 1 and type(document) is dict else _value(document, keys)
         except LookupError:
@@ -108,7 +109,7 @@ class _Weigher:
         if type(value) is dict and len(value) == 1 and told == _SOMETHING:
             # The one value of an object was not sent, so nothing of the object was.
             below = pointer(value)
-            if how := spot_of(scale, path + below).known:
+            if not loss.capability.startswith("state.") and (how := spot_of(scale, path + below).known):
                 return Loss(loss.path + below, loss.capability, "approximated", how)
         how = UNASKED if told == _DONE_ANYWAY else known
         return Loss(loss.path, loss.capability, "approximated", how) if how else loss
