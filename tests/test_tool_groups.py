@@ -189,6 +189,21 @@ def test_a_tool_of_a_server_that_was_removed_is_not_allowed() -> None:
     assert "mcp.example.com" not in json.dumps(ul.convert(body, source=MESSAGES, target=RESPONSES).value)
 
 
+# ---- tools that code calls -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("callers", [["programmatic"], ["direct", "programmatic"]])
+def test_a_tool_for_code_is_called_directly_where_no_code_runs(callers: list[str]) -> None:
+    """Messages refuses tools whose callers are a tool that is not declared."""
+    tool = {**SEARCH, "allowed_callers": callers}
+    done = ask(MESSAGES, tools=[tool, {"type": "programmatic_tool_calling"}])
+    assert [each.get("allowed_callers", "any") for each in done.value["tools"]] == ["any"]
+    fates = {loss.path: loss.fate for loss in done.losses}
+    assert fates["/tools/0/allowed_callers"] == fates["/tools/1"] == "lost"
+    done = ask(MESSAGES, tools=[tool, {"type": "code_interpreter", "container": {"type": "auto"}}])
+    assert "code_execution_20260120" in done.value["tools"][0]["allowed_callers"]
+
+
 # ---- what another provider ran ---------------------------------------------------------------------------------------
 
 

@@ -41,6 +41,7 @@ def settle_prompt(c: Node, w: Writer, x: Joined) -> None:
     written: list[Any] = []
     if type(c.get("tools")) is list:
         _allow(c, w)
+        _call_directly(c, x)
         written = w.context["tools written"] = write_tools(c["tools"], w)
     _hoist(c, w, x)
     if c.get("container") is not None and w.facing == "provider":
@@ -207,6 +208,20 @@ def _allow(c: Node, w: Writer) -> None:
         else:
             w.drop(tool, "not among the tools that may be called")
     c["tools"] = kept
+
+
+def _call_directly(c: Node, x: Joined) -> None:
+    """Tools for code are called by the model itself where no tool that runs code is declared, as the API demands."""
+    tools = c["tools"]
+    if any(type(tool) is dict and tool.get("type") == "code_interpreter" for tool in tools):
+        return
+    for number, tool in enumerate(tools):
+        callers = tool.get("allowed_callers") if type(tool) is dict else None
+        if type(callers) is list and "programmatic" in callers:
+            if tools is c["tools"]:
+                c["tools"] = [*tools]
+            x.lost(tool, ("allowed_callers",), "calls by code need a tool that runs code")
+            c["tools"][number] = x.replaced(tool, {key: tool[key] for key in tool if key != "allowed_callers"})
 
 
 # ---- limit, sampling, stop ------------------------------------------------------------------------------------------
