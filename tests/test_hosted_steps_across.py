@@ -282,3 +282,31 @@ def test_no_client_is_asked_to_make_a_call_that_bedrock_runs(target: str, result
     for sent, losses in ((str(done.value), done.losses), (str(list(stream)), stream.losses)):
         assert "It rains." in sent and "nova_grounding" not in sent
         assert [loss.fate for loss in losses if loss.path.endswith("/toolUse/name")] == ["lost"]
+
+
+# ---- what is there twice, or is the default -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("target", "key"), [("anthropic-messages", "queries"), ("google-interactions", "query"), ("amazon-converse", "")]
+)
+def test_a_search_whose_queries_are_its_query_is_sent_whole(target: str, key: str) -> None:
+    action = {"type": "search", "query": "cats", "queries": ["cats"]}
+    call = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": action}
+    _, fates = converted(of_openai(call), "openai-responses", target)
+    assert fates.get(f"/output/0/action/{key}") == ("approximated" if key else None)
+    _, fates = converted(
+        of_openai({**call, "action": {**action, "queries": ["cats", "dogs"]}}), "openai-responses", target
+    )
+    assert fates.get("/output/0/action/queries") == ("lost" if target == "anthropic-messages" else None)
+
+
+def test_a_shell_call_at_the_clients_loses_no_place() -> None:
+    call = {"type": "shell_call", "id": "sh_1", "call_id": "c", "status": "completed", "action": {"commands": ["ls"]}}
+    place: Node = {"type": "local"}
+    sent, fates = converted(of_openai({**call, "environment": place}), "openai-responses", "anthropic-messages")
+    assert sent["content"] == [{"type": "tool_use", "id": "c", "name": "bash", "input": {"command": "ls"}}]
+    assert fates["/output/0/environment"] == "approximated"
+    place["skills"] = [{"name": "s", "description": "d", "path": "p"}]
+    _, fates = converted(of_openai({**call, "environment": place}), "openai-responses", "anthropic-messages")
+    assert fates["/output/0/environment"] == "lost"

@@ -189,6 +189,19 @@ def test_a_tool_of_a_server_that_was_removed_is_not_allowed() -> None:
     assert "mcp.example.com" not in json.dumps(ul.convert(body, source=MESSAGES, target=RESPONSES).value)
 
 
+@pytest.mark.parametrize("target", [CHAT, MESSAGES, GENERATE, INTERACTIONS])
+def test_a_tool_that_is_declared_anew_as_it_was_is_not_lost(target: str) -> None:
+    item = {"type": "additional_tools", "role": "developer", "tools": [SEARCH]}
+    for known in (SEARCH, {**SEARCH, "defer_loading": True}):
+        done = ask(target, item, tools=[known])
+        assert names(done.value) == ["search"]
+        fates = {loss.path: loss.fate for loss in done.losses if loss.path.startswith("/tools/0")}
+        assert fates == {"/tools/0": "approximated"}
+    done = ask(target, item, tools=[{**SEARCH, "description": "Other."}])
+    fates = {loss.path: loss.fate for loss in done.losses if loss.path.startswith("/tools/0")}
+    assert fates["/tools/0/description"] == "lost"
+
+
 # ---- tools that code calls -------------------------------------------------------------------------------------------
 
 

@@ -84,6 +84,9 @@ def _search(c: Node, w: Writer, x: Context) -> Node | None:
             made["query"] = "\n".join(made.pop("queries"))
             if len(queries) > 1:
                 x.approximated(c, ("action", "queries"), "joined to one query")
+    elif queries == [made.get("query")] and not x.own:
+        del made["queries"]
+        x.approximated(c, ("action", "queries"), "the one query")
     if "type" not in action:
         x.approximated(c, ("action",), "taken for a search")
     return _hosted(x.replaced(c, {**c, "action": made}), w, x)
@@ -140,6 +143,9 @@ def _bash(c: Node, w: Writer, x: Context) -> Node | None:
         if key != "commands":
             x.lost(c, ("action", key))
     made = {key: value for key, value in c.items() if key not in ("action", "executor")}
+    if c.get("environment") == {"type": "local"}:
+        x.approximated(c, ("environment",), "it runs at the client's")
+        del made["environment"]
     given = {"command": "\n".join(commands)}
     return x.replaced(c, {**made, "type": "function_call", "name": "bash", "arguments": given})
 

@@ -234,7 +234,9 @@ def write_search(c: Node, w: Writer) -> Node | None:
             w.added(wire, "type", "a search by default")
         wire["arguments"] = {}
         if action.get("queries") is not None:
-            wire["arguments"]["queries"] = action.pop("queries")
+            queries = wire["arguments"]["queries"] = action.pop("queries")
+            if type(queries) is list and action.get("query") in queries:
+                action["query"] = Fated("approximated", "sent in the list")
         elif type(action.get("query")) is str:
             wire["arguments"]["queries"] = [action["query"]]
             action["query"] = Fated("approximated", "sent as a list")

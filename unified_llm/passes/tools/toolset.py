@@ -25,6 +25,7 @@ _CALLS = frozenset(("function_call", "custom_tool_call", "function_call_output",
 _NAMED = frozenset(("function", "custom"))
 _FOUND = frozenset(("tool_search_output", "tool_search_result"))
 _CHANGES = frozenset(("additional_tools", "tool_change")) | _FOUND
+_ANEW = "declared anew in the course of the conversation"
 
 
 def flatten(request: Node, writer: Writer, kind: Kind, plain: bool) -> list[tuple[Node, Node]]:
@@ -116,9 +117,14 @@ class _Flattening:
         """Declare more tools: what is declared anew takes the place of what went by its name."""
         more = [tool for tool in more if type(tool) is dict]
         same = {id(tool) for tool in more}
-        for number in tools.declared(dict.fromkeys(map(key_of, more))):
-            if id(tools.tools[number]) not in same:
-                self.writer.piece(_anew, tools.tools[number])
+        keyed = {key_of(tool): tool for tool in more}
+        for number in tools.declared(dict.fromkeys(keyed)):
+            known = tools.tools[number]
+            if id(known) not in same:
+                if _undeferred(known) == _undeferred(keyed[key_of(known)]):
+                    self.writer.drop(known, _ANEW, "approximated")
+                else:
+                    self.writer.piece(_anew, known)
             tools.drop(number)
         for tool in more:
             tools.add(tool)
@@ -318,9 +324,8 @@ def _regroup(c: Node, w: Writer) -> None:
 
 def _anew(c: Node, w: Writer) -> None:
     """Consume a tool that is declared anew later: its name is all that is left of it."""
-    detail = "declared anew in the course of the conversation"
     for key in [key for key in c if key != "extra"]:
-        c[key] = Fated("approximated" if key in ("name", "server_label") else "lost", detail)
+        c[key] = Fated("approximated" if key in ("name", "server_label") else "lost", _ANEW)
 
 
 def _group(held: bool, c: Node, w: Writer) -> None:
