@@ -151,3 +151,24 @@ def test_data_without_a_name_get_one(target: str, kind: str, name: str) -> None:
     assert ul.convert(own, source=target, target=target).value == own
     del file["filename"]
     assert ul.convert(own, source=target, target=target).value == own
+
+
+@pytest.mark.parametrize("effort", ["high", "none"])
+@pytest.mark.parametrize("target", [CHAT, RESPONSES])
+def test_a_request_to_a_model_that_thinks_has_no_log_probabilities(target: str, effort: str) -> None:
+    """The model refuses the request, whichever setting demands them."""
+    model = "gpt-5.2"
+    chat = {
+        "model": model,
+        "messages": [{"role": "user", "content": "?"}],
+        "reasoning_effort": effort,
+        "logprobs": True,
+    }
+    include = ["reasoning.encrypted_content", "message.output_text.logprobs"]
+    own = {"model": model, "input": "?", "reasoning": {"effort": effort}, "include": include, "store": False}
+    body, path = (chat, "/logprobs") if target == RESPONSES else (own, "/include/1")
+    done = ul.convert(body, source=RESPONSES if target == CHAT else CHAT, target=target)
+    sent = done.value.get("logprobs") or "message.output_text.logprobs" in done.value.get("include", ())
+    told = {loss.path: (loss.capability, loss.fate) for loss in done.losses}
+    assert bool(sent) is (effort == "none")
+    assert told.get(path) == (None if sent else ("output.logprobs", "lost"))

@@ -15,10 +15,13 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.models.effort import effort_of, nearest
 from unified_llm.models.profiles import ModelProfile, ReasoningProfile, profile
 
-__all__ = ["drop_refused", "fit_reasoning", "model_of"]
+__all__ = ["LOGPROBS", "drop_refused", "fit_reasoning", "model_of"]
 
 Node = dict[str, Any]
 
+# What `include` of Responses, and of the canonical form, calls log probabilities.
+LOGPROBS = "message.output_text.logprobs"
+_REFUSED = "the model refuses it while it thinks"
 _DISPLAYS = {"summarized": True, "omitted": False}
 
 
@@ -136,5 +139,11 @@ def drop_refused(c: Node, w: Writer, reasoning: Any) -> None:
     for key in [key for key in c if key in model.refuses]:
         if c[key] is not None:
             if model.refused(key, c[key], thinking):
-                w.report(w.doc, (key,), "lost", "the model refuses it while it thinks")
+                w.report(w.doc, (key,), "lost", _REFUSED)
                 del c[key]
+    include = c.get("include")
+    if type(include) is list and LOGPROBS in include and model.refused("top_logprobs", 0, thinking):
+        w.report(w.doc, ("include", include.index(LOGPROBS)), "lost", _REFUSED, "output.logprobs")
+        c["include"] = [value for value in include if value != LOGPROBS]
+        if not c["include"]:
+            del c["include"]

@@ -21,7 +21,7 @@ from ..demands import (
     send_nearest,
     with_mode,
 )
-from ..effort import drop_refused, fit_reasoning
+from ..effort import LOGPROBS, drop_refused, fit_reasoning
 from .controls import read_controls, write_controls
 from .tools import is_foreign, tools
 from .usual import read_usual_functions, write_usual_functions
@@ -29,8 +29,6 @@ from .usual import read_usual_functions, write_usual_functions
 __all__ = ["read_settings", "write_settings"]
 
 Node = dict[str, Any]
-
-_LOGPROBS = "message.output_text.logprobs"
 
 
 def read_settings(w: Node, c: Node, r: Reader) -> None:
@@ -352,7 +350,7 @@ def _write_format(c: Node, wire: Node, w: Writer) -> None:
 def _read_logprobs(w: Node, c: Node, r: Reader) -> None:
     if w["logprobs"] is True:
         del w["logprobs"]
-        c["include"] = [_LOGPROBS]
+        c["include"] = [LOGPROBS]
         r.place(c, ("include",), ("logprobs",))
     elif w["logprobs"] is False:
         del w["logprobs"]
@@ -362,11 +360,12 @@ def _read_logprobs(w: Node, c: Node, r: Reader) -> None:
 def _write_logprobs(c: Node, wire: Node, w: Writer) -> None:
     include = c.get("include")
     if type(include) is list:
-        if _LOGPROBS in include:
+        if LOGPROBS in include:
             wire["logprobs"] = True
-        for index, value in enumerate(c.pop("include")):
-            if value != _LOGPROBS:
-                w.report(w.doc, ("include", index), "lost")
+        given = w.doc["include"]
+        for value in c.pop("include"):
+            if value != LOGPROBS:
+                w.report(w.doc, ("include", given.index(value)), "lost")
     if w.form(c, "logprobs") and "logprobs" not in wire:
         wire["logprobs"] = False
 
