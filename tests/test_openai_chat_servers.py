@@ -345,3 +345,21 @@ def test_a_message_behind_its_deltas_is_reported_where_it_differs(text: str, los
     stream = ul.convert_stream(events, source=CHAT, target=MESSAGES)
     assert [e["data"]["delta"]["text"] for e in stream if e["event"] == "content_block_delta"] == ["Hi"]
     assert [loss.path for loss in stream.losses if loss.fate == "lost"] == lost
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_breakpoint_on_a_tool_reaches_claude(inside: bool) -> None:
+    """Gateways pass it on, beside the function or in it."""
+    control = {"type": "ephemeral", "ttl": "1h"}
+    function = {"name": "f", "parameters": {"type": "object", "properties": {}}}
+    tool: dict[str, Any] = {"type": "function", "function": function}
+    (function if inside else tool)["cache_control"] = control
+    body = {"model": "m", "messages": [{"role": "user", "content": "?"}], "tools": [tool]}
+    done = ul.convert(body, source="openai-chat", target="anthropic-messages")
+    assert done.value["tools"][0]["cache_control"] == control
+    assert not list(done.losses.significant)
+    for same in ("openai-chat", "openai-chat:openrouter"):
+        assert ul.convert(body, source="openai-chat", target=same).value == body
+    back = ul.convert(done.value, source="anthropic-messages", target="openai-chat")
+    assert back.value["tools"][0]["function"] == {"name": "f", "parameters": function["parameters"]}
+    assert [loss.path for loss in back.losses.significant] == ["/tools/0/cache_control"]

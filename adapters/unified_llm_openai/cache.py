@@ -14,7 +14,7 @@ from unified_llm.engine.shared.cache_ttl import fit_lifetime
 
 from .effort import model_of
 
-__all__ = ["read_cache", "write_cache"]
+__all__ = ["read_cache", "write_cache", "write_control"]
 
 Node = dict[str, Any]
 
@@ -46,7 +46,8 @@ def _is_control(c: Node, w: Writer) -> bool:
     return (w.form(c, "cache") if w.same else w.dialect.get("cache_key") or w.form(c, "cache")) is not None
 
 
-def _write_control(c: Node, wire: Node, w: Writer) -> Node:
+def write_control(c: Node, wire: Node, w: Writer) -> Node:
+    """The part with its breakpoint in Anthropic's spelling."""
     said = c["cache"].get("ttl")
     wire["cache_control"] = {**_CONTROL, **({"ttl": said} if "ttl" in c["cache"] else {})}
     if said is None or said in _CONTROL_LIFETIMES or w.source == w.protocol:
@@ -61,7 +62,7 @@ def write_cache(c: Node, wire: Node, w: Writer) -> Node:
     if "cache" in c:
         cache = c["cache"]
         if _is_control(c, w):
-            return _write_control(c, wire, w)
+            return write_control(c, wire, w)
         if w.source not in (None, w.protocol) and model_of(w).breakpoints is False:
             c["cache"] = Fated("lost", "the model takes no cache breakpoints")
             return wire

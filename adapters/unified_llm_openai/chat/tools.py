@@ -16,6 +16,7 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.generated_ids import is_made, made_id
 from unified_llm.foundation.json_codec import dump_text, load_text
 
+from ..cache import read_cache, write_control
 from ..demands import called_as_function, declared_as_function, lacks_raw_text
 from .signature import read_signature, write_signature
 
@@ -143,9 +144,18 @@ def without_nulls(wire: Node, w: Writer) -> Node:
 @tools.read("function")
 def read_function(w: Node, r: Reader) -> Node:
     if type(w["function"]) is dict and w["function"].keys() <= _FUNCTION:
-        return {"type": "function", **w.pop("function")}
+        tool = {"type": "function", **w.pop("function")}
+        return read_cache(w, tool, r) if "cache_control" in w else tool
     function = take(w, "function")
-    return {"type": "function", **{key: function.pop(key) for key in _FUNCTION_KEYS if key in function}}
+    tool = {"type": "function", **{key: function.pop(key) for key in _FUNCTION_KEYS if key in function}}
+    if "cache_control" in w:
+        return read_cache(w, tool, r)
+    if "cache_control" in function and "cache" in read_cache(function, tool, r):
+        # Gateways take it inside the function too. https://docs.litellm.ai/docs/completion/prompt_caching
+        r.form(tool, "cache", "function")
+        r.place(tool, ("cache",), ("function", "cache_control"))
+        r.place(tool, ("cache", "mode"), ("function", "cache_control", "type"))
+    return tool
 
 
 @tools.write("function")
@@ -153,7 +163,10 @@ def write_function(c: Node, w: Writer) -> Node:
     function = {key: c.pop(key) for key in _FUNCTION_KEYS if key in c}
     if "strict" in function and not (w.same or w.dialect.get("strict_tools", True)):
         c["strict"] = function.pop("strict")
-    return {"type": "function", "function": without_nulls(function, w)}
+    wire: Node = {"type": "function", "function": without_nulls(function, w)}
+    if "cache" in c and (place := w.form(c, "cache")):
+        write_control(c, wire["function"] if place == "function" else wire, w)
+    return wire
 
 
 @tools.read("custom")
