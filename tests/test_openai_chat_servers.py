@@ -363,3 +363,17 @@ def test_a_breakpoint_on_a_tool_reaches_claude(inside: bool) -> None:
     back = ul.convert(done.value, source="anthropic-messages", target="openai-chat")
     assert back.value["tools"][0]["function"] == {"name": "f", "parameters": function["parameters"]}
     assert [loss.path for loss in back.losses.significant] == ["/tools/0/cache_control"]
+
+
+@pytest.mark.parametrize("url", ["https://example.com/a.png", "data:image/png;base64,iVBORw0KGgo=", "iVBORw0KGgo="])
+def test_an_image_may_be_its_url_alone(url: str) -> None:
+    def body(image: Any) -> dict[str, Any]:
+        content = [{"type": "text", "text": "?"}, {"type": "image_url", "image_url": image}]
+        return {"model": "m", "messages": [{"role": "user", "content": content}]}
+
+    for target in (MESSAGES, RESPONSES, "google-generate-content", "google-interactions"):
+        done = ul.convert(body(url), source=CHAT, target=target)
+        assert done.value == ul.convert(body({"url": url}), source=CHAT, target=target).value
+        assert not list(done.losses.significant)
+    assert ul.convert(body(url), source=CHAT, target=CHAT).value == body(url)
+    assert ul.convert(body(url), source=f"{CHAT}:mistral", target=f"{CHAT}:openrouter").value == body({"url": url})

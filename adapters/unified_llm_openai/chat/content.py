@@ -93,8 +93,14 @@ def write_refusal(c: Node, w: Writer) -> Node:
 
 @user_parts.read("image_url")
 def read_image(w: Node, r: Reader) -> Node:
+    if type(w.get("image_url")) is str:
+        # The URL alone, as some servers have it. https://docs.mistral.ai/capabilities/vision
+        part = {"type": "input_image", "image_url": w.pop("image_url")}
+        r.form(part, "url", "string")
+        r.place(part, ("image_url",), ("image_url",))
+        return read_cache(w, read_bare(part, "image_url", r), r)
     image = take(w, "image_url")
-    part: Node = {"type": "input_image", "image_url": _text_of(image, "url"), **_texts_of(image, "detail")}
+    part = {"type": "input_image", "image_url": _text_of(image, "url"), **_texts_of(image, "detail")}
     return read_cache(w, read_bare(part, "image_url", r), r)
 
 
@@ -110,7 +116,8 @@ def write_image(c: Node, w: Writer) -> Node | None:
     if c.get("detail", 0) is not None or w.source in (None, w.protocol):
         image.update({key: c.pop(key) for key in ("detail",) if key in c})
         fit_detail(c, image, w)
-    return write_cache(c, {"type": "image_url", "image_url": image}, w)
+    is_bare = "extra" in c and w.same and w.form(c, "url") == "string" and image.keys() == {"url"}
+    return write_cache(c, {"type": "image_url", "image_url": image["url"] if is_bare else image}, w)
 
 
 @user_parts.read("input_audio")
