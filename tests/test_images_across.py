@@ -134,3 +134,18 @@ def test_an_image_of_a_type_that_gemini_refuses_is_reported(kind: str) -> None:
     assert steps[0]["content"][1]["mime_type"] == kind
     own = {"contents": [{"role": "user", "parts": [{"inlineData": {"mimeType": kind, "data": "R0lGODlh"}}]}]}
     assert ul.convert(own, source=GENERATE, target=GENERATE).value == own
+
+
+@pytest.mark.parametrize("kind", ["image/svg+xml", "image/heic", "image/bmp"])
+def test_an_image_that_messages_refuses_is_reported(kind: str) -> None:
+    parts: list[Node] = [
+        {"type": "text", "text": "?"},
+        {"type": "image_url", "image_url": {"url": f"data:{kind};base64,AAAA"}},
+        {"type": "image_url", "image_url": {"url": f"data:{kind};base64,{DATA}"}},
+    ]
+    body = {"model": "m", "messages": [{"role": "user", "content": parts}]}
+    done = ul.convert(body, source="openai-chat", target="anthropic-messages")
+    sent = [part["source"]["media_type"] for part in done.value["messages"][0]["content"] if part["type"] == "image"]
+    assert sent == ["image/png"], "what begins like a PNG is one, whatever it is called"
+    (loss,) = [loss for loss in done.losses if loss.path == "/messages/0/content/1"]
+    assert (loss.capability, loss.fate) == ("image.input", "lost") and "WebP" in loss.detail

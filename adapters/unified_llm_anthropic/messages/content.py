@@ -131,8 +131,8 @@ _MAGIC = {
 }
 # What the API takes as an image: a request with another type is refused.
 # https://docs.claude.com/en/api/messages#body-messages-content-source-media-type
+_IMAGES = frozenset(kind for kind in _MAGIC.values() if kind.startswith("image/"))
 _ALIASES = {"image/jpg": "image/jpeg"}
-_IMAGE_TYPES = frozenset(("image/jpeg", "image/png", "image/gif", "image/webp"))
 
 
 def _fitted(c: Node, key: str, x: Context) -> Node | None:
@@ -230,8 +230,10 @@ def _refusal(c: Node, w: Writer, x: Context) -> Node | None:
 def _image(c: Node, w: Writer, x: Context) -> Node | None:
     if type(c.get("image_url")) is str:
         fitted = c if x.own else _fitted(c, "image_url", x)
-        found = split_data_url(fitted["image_url"]) if fitted is not None and not x.own else None
-        return fitted if found is None or found[0] in _IMAGE_TYPES else None
+        if fitted is None or x.own:
+            return fitted
+        found = split_data_url(fitted["image_url"])
+        return fitted if found is None or found[0] in _IMAGES else None
     return None if w.facing == "provider" and not x.own else c
 
 
