@@ -81,14 +81,14 @@ def test_an_unknown_fate_of_a_foreign_capability_has_a_reason() -> None:
 
 
 def test_the_rows_name_what_there_is() -> None:
-    for section in ("bookkeeping", "lost", "added"):
+    for section in ("repeated", "bookkeeping", "lost", "added"):
         for row in _data()[section]:
             kind, capability, protocols, paths, reason = row
             source, _, target = protocols.partition(" > ")
             assert kind in ("*", "request", "response", "error") and is_known(capability) and paths.split(), row
             for glob in (source, target):
                 assert any(fnmatchcase(name, glob) for name in PROTOCOLS), row
-            assert len(reason.split()) <= 14 and (section != "bookkeeping" or is_bookkeeping(reason)), row
+            assert len(reason.split()) <= 14 and (section in ("lost", "added") or is_bookkeeping(reason)), row
     assert set(_data()["default"]) == {*FATES, *(name for name in CAPABILITIES if name.startswith("native."))}
 
 
@@ -116,3 +116,20 @@ def test_explain_says_what_why_and_what_instead() -> None:
     assert Losses().explain("x.acme.mood") == "x.acme.mood\nno losses"
     with pytest.raises(ValueError, match=r"did you mean 'sampling\.seed'"):
         losses.explain("seed")
+
+
+@pytest.mark.parametrize(
+    ("setting", "severity", "reason"),
+    [
+        ({"enable_thinking": True}, "high", "name the dialect of the source"),
+        ({"thinking_budget": 500}, "high", "name the dialect of the source"),
+        ({"reasoning_format": "parsed"}, "medium", "a setting of some servers"),
+        ({"cache_control": {"type": "ephemeral"}}, "medium", "only parts of content and tools"),
+        ({"safety_identifier": "s", "user": "u"}, "low", "takes one id of the end user"),
+    ],
+)
+def test_a_reason_does_not_deny_what_the_target_has(setting: dict[str, Any], severity: str, reason: str) -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "?"}], **setting}
+    losses = ul.convert(body, source="openai-chat", target="anthropic-messages").losses
+    (loss,) = [loss for loss in losses if loss.fate == "lost"]
+    assert loss.severity == severity and reason in loss.detail
