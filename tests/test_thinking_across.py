@@ -87,3 +87,13 @@ def test_the_name_of_a_voice_is_sent_to_no_other_provider(source: str, target: s
         assert len(lost) == 1 and lost[0].rpartition("/")[2] in ("voice", "voiceName")
         # Chat requires a voice.
         assert target != CHAT or done.value["audio"]["voice"] == "alloy"
+
+
+@pytest.mark.parametrize("effort", ["high", "xhigh", "max"])
+@pytest.mark.parametrize("target", [MESSAGES, CONVERSE])
+def test_the_highest_effort_leaves_the_answer_its_part_of_what_the_model_writes(target: str, effort: str) -> None:
+    body = {"model": THINKERS[target], "input": "?", "reasoning": {"effort": effort}}
+    done = ul.convert(body, source=RESPONSES, target=target)
+    budget = budget_in(done.value)
+    assert budget is not None and budget <= 0.8 * done.value.get("max_tokens", 64_000)
+    assert told(done)["/reasoning/effort"] == ("reasoning.effort", "approximated")

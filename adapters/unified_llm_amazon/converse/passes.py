@@ -269,7 +269,8 @@ def _budget(request: Node, model: ModelProfile) -> int | None:
         limit = min(limit, model.output_tokens)
     budget, least = asked.get("budget_tokens"), (facts.budget or (0, None))[0]
     if type(budget) is not int:
-        return budget_within(limit, _effort(asked), facts)
+        # (Without a limit of the client's the model's own holds, of which the answer needs its part too.)
+        return budget_within(model.output_tokens if limit is None else limit, _effort(asked), facts)
     wanted = clamp(budget, facts)
     if type(limit) is int and wanted >= limit:
         return limit - 1 if limit > least else None

@@ -213,7 +213,9 @@ def _settle_budget(wish: _Wish, budget: int | None) -> None:
     """Thinking by budget: in the model's range, and below max_tokens, which a budget the client names may raise."""
     facts, limit = wish.facts, wish.most
     most = (facts.budget or (0, None))[1]
-    wanted = clamp(budget, facts) if budget is not None else budget_within(limit, wish.effort or "medium", facts)
+    # (Without a limit of the client's the model's own holds, of which the answer needs its part too.)
+    within = most + 1 if limit is None and most is not None else limit
+    wanted = clamp(budget, facts) if budget is not None else budget_within(within, wish.effort or "medium", facts)
     if wanted is None:
         wish.tell("max_tokens leaves no room for thinking", "effort", "control", fate="lost")
         return
