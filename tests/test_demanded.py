@@ -337,6 +337,8 @@ def test_how_closely_an_image_is_looked_at(target: str, said: str, sent: str) ->
     (part,) = (done.value["messages"] if target == CHAT else done.value["input"])[0]["content"]
     assert (part["image_url"] if target == CHAT else part)["detail"] == sent
     assert ("/input/0/content/0/resolution" in fates(done, "approximated")) == (said != sent)
+    back = ul.convert(done.value, source=target, target=INTERACTIONS).value["input"][0]["content"][0]
+    assert back["resolution"] == ("high" if said == "medium" else said)
 
 
 COUNTS = (

@@ -205,7 +205,9 @@ def _write_media(c: Node, wire: Node, inline: str, linked: str, w: Writer) -> No
 
 
 # How closely media are read; the words that mean "as the server likes" have no form here.
-_UNSAID = ("auto", "original")
+_UNSAID = ("auto",)
+# An image as it is, which is the most here.
+_WHOLE = "original"
 # A way of processing that has no options and is a word.
 _AGENTIC = "agentic"
 
@@ -228,6 +230,9 @@ def _write_detail(c: Node, wire: Node, w: Writer) -> Node:
     if "detail" in c:
         if c["detail"] in _UNSAID:
             c["detail"] = Fated("approximated", "as the server likes")
+        elif c["detail"] == _WHOLE and w.crosses:
+            wire["resolution"] = "ultra_high"
+            c["detail"] = Fated("approximated", "sent as 'ultra_high'")
         else:
             wire["resolution"] = c.pop("detail")
     processing = c.get("processing")
