@@ -243,6 +243,8 @@ def _document(c: Node, w: Writer, x: Context) -> Node | None:
         if c["file_data"][:5].lower() != "data:":
             if not media_type and not x.own:
                 media_type = type_of_file(c.get("filename"), c["file_data"])
+                if media_type in ("application/pdf", "text/plain"):
+                    x.approximated(c, ("file_data",), f"sent as {media_type}")
             if media_type:
                 made = x.replaced(c, {**c, "file_data": f"data:{media_type};base64,{c['file_data']}"})
                 made.pop("media_type", None)

@@ -295,8 +295,6 @@ def _give_type(c: Node) -> None:
             mime = type_of_file(c.get("filename"))
             if mime:
                 c["filename"] = Fated("approximated", "only its type was drawn from it")
-            else:
-                mime = type_of_file(None, data)
         c["file_data"] = f"data:{mime or ''};base64,{data}"
 
 

@@ -185,6 +185,8 @@ def _write_audio(c: Node, w: Writer) -> Node | None:
 @written(parts, "input_file", "output_file")
 def _write_document(c: Node, w: Writer) -> Node | None:
     text = _as_text(c)
+    data = c.get("file_data")
+    untyped = type(data) is str and data[:5].lower() != "data:" and c.get("media_type") is None
     word, source = _write_source("document", c, w)
     if text and source is not None:
         c["file_data"] = Fated("approximated", "sent as plain text")
@@ -200,6 +202,8 @@ def _write_document(c: Node, w: Writer) -> Node | None:
     if word is not None:
         wire["format"] = word
         c.pop("media_type", None)
+        if untyped:
+            w.added(wire, "format", "read off the name or the first bytes")
     elif not is_own(w):
         wire["format"] = "pdf" if "bytes" in source or "s3Location" in source else "txt"
         w.added(wire, "format", "not in the source")
