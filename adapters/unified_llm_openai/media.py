@@ -11,6 +11,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.file_types import TYPES
 
 __all__ = ["clean_url", "fit_detail", "name_file", "read_bare", "write_bare"]
 
@@ -64,17 +65,7 @@ def write_bare(c: Node, key: str, w: Writer) -> None:
         c[key] = c[key].partition(";base64,")[2] or c[key]
 
 
-_SUFFIXES = {
-    "application/pdf": ".pdf",
-    "application/json": ".json",
-    "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
-    "text/csv": ".csv",
-    "text/html": ".html",
-    "text/markdown": ".md",
-    "text/plain": ".txt",
-}
+_SUFFIXES = {kind: f".{ending}" for ending, kind in TYPES.items()}
 
 
 def name_file(c: Node, wire: Node, w: Writer) -> None:

@@ -40,7 +40,6 @@ NOTHINGS: dict[str, tuple[bytes, str]] = {
     "number": (b"5", JSON),
     "empty object": (b"{}", JSON),
     "detail": (b'{"detail": "Not Found"}', JSON),
-    "lists of nothing": (b'{"choices": [null], "candidates": [null], "steps": [null]}', JSON),
     "another protocol": (b'{"generated_text": "Hello"}', JSON),
     "string error": (b'{"error": "model not found"}', JSON),
     "error": (b'{"error": {"message": "model not found"}}', JSON),
