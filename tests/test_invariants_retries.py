@@ -138,3 +138,21 @@ def test_hints_are_written_only_where_they_are_known() -> None:
     assert write_hints({"rate_limits": {"input_tokens": {"limit": 5, "reset_after": 3}}}, rates) == {
         "r-input-tokens-limit": "5"
     }
+
+
+@pytest.mark.parametrize("key", ["retry_after", "retry_at", "reset_after"])
+@pytest.mark.parametrize("seconds", [-1e15, 1e15, 10**400])
+def test_a_delay_that_no_date_can_name_is_in_no_header(key: str, seconds: float) -> None:
+    error = {"rate_limits": {"tokens": {key: seconds}}} if key == "reset_after" else {key: seconds}
+    done = ul.write({"error": {"message": "Slow down.", **error}}, "openai-chat", "error")
+    assert not done.http.get("headers")
+
+
+@pytest.mark.parametrize("reset", ["99999999999999", "1e308"])
+def test_an_error_with_a_senseless_reset_is_read(reset: str) -> None:
+    headers = {"x-ratelimit-reset-tokens": reset, "date": "Fri, 27 Nov 2026 22:00:00 GMT"}
+    http = {"status": 429, "headers": headers}
+    done = ul.convert(
+        {"error": {"message": "m"}}, source="openai-chat", target="anthropic-messages", kind="error", http=http
+    )
+    assert done.value["error"]["type"] == "rate_limit_error"

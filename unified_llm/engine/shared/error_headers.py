@@ -113,7 +113,7 @@ def _read_limit(kind: str, said: Mapping[str, str], rates: RateHeaders, sent: da
         limit["reset_after"] = max(0, _short((moment - sent).total_seconds()))
     if moment is not None:
         limit["reset_at"] = reset
-    elif seconds is not None and sent is not None:
+    elif seconds is not None and sent is not None and _is_span(sent.timestamp() + seconds):
         limit["reset_at"] = _rfc3339(sent.timestamp() + seconds)
     return limit
 
@@ -126,11 +126,11 @@ def write_hints(error: Mapping[str, Any], rates: RateHeaders = _GENERIC) -> dict
     """
     headers: dict[str, str] = {}
     after, until, should = (error.get(key) for key in ("retry_after", "retry_at", "should_retry"))
-    if isinstance(after, (int, float)) and isfinite(after):
+    if _is_span(after):
         headers["retry-after"] = str(ceil(after))
         if after != ceil(after):
             headers["retry-after-ms"] = str(round(after * 1000))
-    elif isinstance(until, (int, float)) and isfinite(until):
+    elif _is_span(until):
         from email.utils import format_datetime
 
         headers["retry-after"] = format_datetime(datetime.fromtimestamp(ceil(until), UTC), usegmt=True)
@@ -215,8 +215,17 @@ def _seconds(text: str) -> int | float | None:
     return _number(text)
 
 
+# The last moment that a date of HTTP can name, the end of the year 9999.
+_LAST = 253_402_300_799
+
+
+def _is_span(seconds: Any) -> bool:
+    """Whether a number of seconds, of a span or since 1970, can be sent: no header has what no date can name."""
+    return type(seconds) in (int, float) and 0 <= seconds <= _LAST
+
+
 def _span(seconds: Any) -> str | None:
-    if type(seconds) not in (int, float):
+    if not _is_span(seconds):
         return None
     minutes, rest = divmod(seconds, 60)
     return f"{int(minutes)}m{_short(rest)}s" if minutes else f"{_short(rest)}s"
