@@ -123,7 +123,7 @@ def test_under_an_sdk_it_is_an_error_too(what: str, surface: str, stream: bool) 
 FAILED: dict[str, Any] = {
     "openai-chat": {"choices": [], "error": {"message": "the upstream is down", "code": 502}},
     "openai-responses": {"object": "response", "status": "failed", "output": [], "error": {"message": "it is down"}},
-    "google-interactions": {"status": "failed", "steps": [], "error": {"message": "it is down"}},
+    "google-interactions": {"status": "failed", "steps": [], "errors": [{"code": "internal", "message": "it is down"}]},
 }
 
 
@@ -140,6 +140,21 @@ def test_an_answer_that_failed_is_the_error_in_it(how: str, protocol: str) -> No
         assert caught.value.body["id"] == "r"
         if how != "parse":
             assert call(models=[canned.upstream, good.upstream], input="Hi").output_text == "Hello"
+
+
+@pytest.mark.parametrize("protocol", ["openai-responses", "google-interactions"])
+def test_an_answer_that_failed_without_an_explanation_is_an_error(protocol: str) -> None:
+    body = {key: value for key, value in FAILED[protocol].items() if not key.startswith("error")}
+    with ul.Client(retry=ul.Retry.never()) as client, pytest.raises(ul.ServerError, match="the response failed"):
+        client.responses.create(models=[Canned({"id": "r", **body}, protocol=protocol).upstream], input="Hi")
+
+
+def test_an_answer_that_was_blocked_has_not_failed() -> None:
+    errors = [{"code": "safety", "message": "It is blocked."}]
+    canned = Canned({"id": "r", "status": "failed", "steps": [], "errors": errors}, protocol="google-interactions")
+    with ul.Client(retry=ul.Retry.never()) as client:
+        found = client.responses.create(models=[canned.upstream], input="Hi")
+    assert found.finish is not None and found.finish.reason == "safety"
 
 
 @forms

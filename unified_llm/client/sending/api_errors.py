@@ -16,6 +16,7 @@ import httpx2
 
 from ...engine.pairs.reading import Reader
 from ...engine.registry import provider_of, split
+from ...engine.shared.answer_ends import FAILED
 from ...engine.shared.error_headers import read_hints
 from ...foundation.errors import (
     APIConnectionError,
@@ -107,9 +108,24 @@ def refused(upstream: Upstream, status: int, headers: Mapping[str, str], raw: by
     return failed(upstream, error, body, model, sent, headers)
 
 
-def failed_answer(upstream: Upstream, value: dict[str, Any], headers: Mapping[str, str], model: str | None) -> APIError:
-    """The error in a whole answer, whose other fields are those of an answer; `.body` is all of it."""
-    error = canonical_error(upstream, upstream.secrets.hidden({"error": value["error"]}), 200, headers)
+def failed_answer(upstream: Upstream, value: Any, headers: Mapping[str, str], model: str | None) -> APIError | None:
+    """The error in a whole answer that failed, or of a router whose upstream did; None for other answers.
+
+    `.body` is all of it.
+    """
+    if type(value) is not dict:
+        return None
+    if type(value.get("error")) is dict and value["error"]:
+        error = canonical_error(upstream, upstream.secrets.hidden({"error": value["error"]}), 200, headers)
+    elif value.get("status") == "failed":
+        # (What stopped it stands elsewhere, or nowhere. An answer that was blocked may be called "failed" too.)
+        found = _read(upstream, "response", upstream.secrets.hidden(value), 200, headers)
+        if found is None or found.get("status") != "failed":
+            return None
+        error = {"type": "server_error", "message": FAILED, **(found.get("error") or {})}
+        error.pop("extra", None)
+    else:
+        return None
     return failed(upstream, error, value, model, None, headers)
 
 
@@ -215,15 +231,8 @@ def _of_status(status: int | None) -> type[APIError]:
 
 def canonical_error(upstream: Upstream, body: Any, status: int, headers: Mapping[str, str]) -> dict[str, Any]:
     """The canonical form of the provider's error document."""
-    adapter, dialect = split(upstream.protocol)
-    provider = provider_of(upstream.protocol, dialect)
-    http = {"status": status, "headers": dict(headers)}
-    try:
-        reader = Reader(adapter.protocol, dialect=dialect, facing="client", http=http, provider=provider)
-        found = reader.root(adapter.kinds["error"].read, detached(body))
-        error = found.get("error") if isinstance(found, dict) else None
-    except (InvalidBody, KeyError):
-        error = None
+    found = _read(upstream, "error", body, status, headers)
+    error = found.get("error") if found is not None else None
     if not isinstance(error, dict):
         error = {"message": body if isinstance(body, str) else "", **read_hints(headers)}
     if "type" not in error:
@@ -233,6 +242,19 @@ def canonical_error(upstream: Upstream, body: Any, status: int, headers: Mapping
         error.setdefault("status", status)
     error.pop("extra", None)
     return error
+
+
+def _read(upstream: Upstream, kind: str, body: Any, status: int, headers: Mapping[str, str]) -> dict[str, Any] | None:
+    """The canonical form of what a provider answered, or None for what is not its own."""
+    adapter, dialect = split(upstream.protocol)
+    http = {"status": status, "headers": dict(headers)}
+    provider = provider_of(upstream.protocol, dialect)
+    try:
+        reader = Reader(adapter.protocol, dialect=dialect, facing="client", http=http, provider=provider)
+        found = reader.root(adapter.kinds[kind].read, detached(body))
+    except (InvalidBody, KeyError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 # Where a connection was not there yet, nothing went over it.

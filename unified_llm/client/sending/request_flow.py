@@ -35,7 +35,6 @@ from .advice import advice
 from .answers import Steps, begun, document, is_cut, is_stream, whole, without_secrets
 from .api_errors import failed_answer, refused, shown_head, unreachable
 from .effects import Answer, Ask, Effect, Hop, Opened, Outgoing, answer_kind, lowered
-from .response_check import has_error
 from .retry import Retry, made_nothing
 
 __all__ = ["outgoing_of", "steps"]
@@ -305,8 +304,8 @@ def _once(ask: Ask, upstream: Upstream, sent: Converted, operation: Operation | 
                 raise httpx2.DecodingError("the compressed body ends before its checksum")
             if not ask.stream:
                 answer = whole(upstream, raw, head, deleting=ask.http.get("method") == "DELETE")
-                if _awaits(ask) and has_error(answer.value):
-                    raise failed_answer(upstream, answer.value, headers, model)
+                if _awaits(ask) and (broken := failed_answer(upstream, answer.value, headers, model)) is not None:
+                    raise broken
                 return answer
             from .stream_adaptation import as_stream
 

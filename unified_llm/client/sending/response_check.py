@@ -11,7 +11,7 @@ from typing import Any
 
 from ...engine.adapter import Adapter, Proof
 
-__all__ = ["has_error", "is_answer", "is_event"]
+__all__ = ["is_answer", "is_event"]
 
 
 def is_answer(adapter: Adapter, kind: str, value: Any) -> bool:
@@ -43,15 +43,6 @@ def is_event(adapter: Adapter, event: dict[str, Any]) -> bool:
     return _proven(adapter.streams.proof, data) or (
         type(name) is str and any(_fits(name, wanted) for wanted in adapter.streams.proof.values())
     )
-
-
-def has_error(value: Any) -> bool:
-    """Whether a whole answer has an error in it: work that failed, or a router whose upstream did.
-
-    >>> has_error({"status": "failed", "error": {"code": "server_error"}, "output": []}), has_error({"error": None})
-    (True, False)
-    """
-    return type(value) is dict and type(value.get("error")) is dict and bool(value["error"])
 
 
 def _proven(proof: Proof, value: dict[str, Any]) -> bool:
