@@ -322,13 +322,19 @@ def test_a_result_without_content_is_an_empty_result() -> None:
         (INTERACTIONS, "a.json", "e30=", {"mime_type": "application/json", "data": "e30="}),
         (CONVERSE, "a.csv", "YSxi", {"format": "csv", "name": "a-csv"}),
         (CONVERSE, "a.docx", "UEsDBA==", {"format": "docx", "name": "a-docx"}),
+        (CONVERSE, "a.json", "e30=", {"format": "txt", "source": {"bytes": "e30="}}),
+        (MESSAGES, None, "JVBERi0=", {"media_type": "application/pdf"}),
+        (GENERATE, None, "JVBERi0=", {"mimeType": "application/pdf"}),
+        (GENERATE, "a.txt", "JVBERi0=", {"mimeType": "application/pdf"}),
+        (INTERACTIONS, None, "JVBERi0=", {"mime_type": "application/pdf"}),
+        (CONVERSE, None, "JVBERi0=", {"format": "pdf"}),
     ],
 )
 @pytest.mark.parametrize("source", [CHAT, RESPONSES])
-def test_a_file_in_bare_base64_has_the_type_of_its_name(
-    source: str, target: str, name: str, data: str, expected: Node
+def test_a_file_in_bare_base64_has_the_type_of_its_name_or_first_bytes(
+    source: str, target: str, name: str | None, data: str, expected: Node
 ) -> None:
-    file = {"filename": name, "file_data": data}
+    file = {"file_data": data} if name is None else {"filename": name, "file_data": data}
     parts: list[Node] = [{"type": "text", "text": "?"}, {"type": "file", "file": file}]
     body: Node = {"model": "m", "messages": [{"role": "user", "content": parts}]}
     if source == RESPONSES:

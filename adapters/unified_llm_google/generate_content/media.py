@@ -13,7 +13,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Bimap, Fated, IllTyped, lookup, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.file_types import TYPES
+from unified_llm.engine.shared.file_types import TYPES, type_of_file
 
 from .spelling import actual
 
@@ -258,10 +258,10 @@ def write_media(c: Node, w: Writer) -> Node | None:
                     return None
             return _inline(c, key, payload.strip() if payload[:1].isspace() else payload, kind, w)
         if key == "file_data":
-            guessed = _guess(c)
+            guessed = _guess(c, None if w.source in (None, w.protocol) else value)
             inline = _inline(c, key, value, guessed, w)
             if guessed is not None:
-                w.added(inline["inlineData"], "mimeType", "read off the name")
+                w.added(inline["inlineData"], "mimeType", "read off the name or the first bytes")
             return inline
         return _file(c, key, value, w)
     return None
@@ -302,9 +302,11 @@ def _audio_type(c: Node, w: Writer) -> str | None:
     return None
 
 
-def _guess(c: Node) -> str | None:
-    suffix = str(c.get("filename") or "").rpartition(".")[2].lower()
-    return None if c.get("media_type") else _SUFFIXES.get(suffix)
+def _guess(c: Node, data: str | None) -> str | None:
+    if c.get("media_type"):
+        return None
+    name = str(c.get("filename") or "")
+    return type_of_file(name, data) or _SUFFIXES.get(name.rpartition(".")[2].lower())
 
 
 def _suffix(uri: str) -> str:

@@ -277,25 +277,31 @@ def _declare_media(kind: str, given: str, made: str, inline: str, linked: str) -
                 told: Node | None = write_told(c, w)
                 if told is not None:
                     return told
-                _give_type(c)
+            guessed = kind == "document" and _give_type(c)
             wire = _write_media(c, {"type": kind}, inline, linked, w)
             if wire is None:
                 return None
+            if guessed:
+                w.added(wire, "mime_type", "read off the first bytes")
             if kind == "video" and "filename" in c:
                 wire["name"] = c.pop("filename")
             return _write_detail(c, wire, w)
 
 
-def _give_type(c: Node) -> None:
-    """Bare base64 becomes a data URL with its declared type, or the type of its name."""
+def _give_type(c: Node) -> bool:
+    """Bare base64 becomes a data URL with its declared type, or that of its name or first bytes; whether of these."""
     data = c.get("file_data")
-    if type(data) is str and data[:5].lower() != "data:":
-        mime = c.pop("media_type", None)
-        if not mime:
-            mime = type_of_file(c.get("filename"))
-            if mime:
-                c["filename"] = Fated("approximated", "only its type was drawn from it")
-        c["file_data"] = f"data:{mime or ''};base64,{data}"
+    if type(data) is not str or data[:5].lower() == "data:":
+        return False
+    given, name = c.pop("media_type", None), c.get("filename")
+    mime = given or type_of_file(name, data)
+    c["file_data"] = f"data:{mime or ''};base64,{data}"
+    if given or not mime:
+        return False
+    if mime == type_of_file(name):
+        c["filename"] = Fated("approximated", "only its type was drawn from it")
+        return False
+    return True
 
 
 for _row in _MEDIA:

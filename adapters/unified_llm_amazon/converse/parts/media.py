@@ -125,10 +125,6 @@ def _write_source(kind: str, c: Node, w: Writer) -> tuple[str | None, Node | Non
             del c[key]
             return word or format_of(kind, media_type), {"bytes": found[2]}
         if key in ("data", "file_data") and value[:5].lower() != "data:":
-            if media_type is None and key == "file_data" and not is_own(w):
-                media_type = type_of_file(c.get("filename"), value)
-                if media_type is not None and format_of(kind, media_type) is None:
-                    continue
             return format_of(kind, media_type), {"bytes": c.pop(key)}
         if value.startswith(_S3):
             return format_of(kind, media_type), {"s3Location": {"uri": c.pop(key)}}
@@ -184,9 +180,8 @@ def _write_audio(c: Node, w: Writer) -> Node | None:
 @written(answers, "output_file", "input_file")
 @written(parts, "input_file", "output_file")
 def _write_document(c: Node, w: Writer) -> Node | None:
+    guessed = not is_own(w) and _give_type(c)
     text = _as_text(c)
-    data = c.get("file_data")
-    untyped = type(data) is str and data[:5].lower() != "data:" and c.get("media_type") is None
     word, source = _write_source("document", c, w)
     if text and source is not None:
         c["file_data"] = Fated("approximated", "sent as plain text")
@@ -202,7 +197,7 @@ def _write_document(c: Node, w: Writer) -> Node | None:
     if word is not None:
         wire["format"] = word
         c.pop("media_type", None)
-        if untyped:
+        if guessed:
             w.added(wire, "format", "read off the name or the first bytes")
     elif not is_own(w):
         wire["format"] = "pdf" if "bytes" in source or "s3Location" in source else "txt"
@@ -214,6 +209,17 @@ def _write_document(c: Node, w: Writer) -> Node | None:
     if type(c.get("citations")) is dict and "enabled" in c["citations"]:
         wire["citations"] = {"enabled": take(c, "citations").pop("enabled")}
     return {"document": wire}
+
+
+def _give_type(c: Node) -> bool:
+    """Give bare base64 in the copy `c` the type of its name or first bytes."""
+    data = c.get("file_data")
+    if type(data) is not str or data[:5].lower() == "data:" or c.get("media_type") is not None:
+        return False
+    kind = type_of_file(c.get("filename"), data)
+    if kind is not None:
+        c["file_data"] = f"data:{kind};base64,{data}"
+    return kind is not None
 
 
 # Text without a format of its own here, beside all that is called text/..., ...+json and ...+xml.
