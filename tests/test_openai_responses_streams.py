@@ -290,6 +290,15 @@ def test_a_call_that_breaks_off_is_incomplete_and_what_came_before_it_is_not() -
     assert found == [("message", "completed"), ("function_call", "incomplete")]
 
 
+@pytest.mark.parametrize("arguments", ["", "{}", "null"])
+def test_a_call_with_whole_arguments_is_completed(arguments: str) -> None:
+    """Some servers have `null` as the arguments of a function without parameters."""
+    call = {"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "arguments": arguments}}
+    choices = [{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]
+    whole = {"event": None, "data": {**CHUNKS[0]["data"], "choices": choices}}
+    assert _ends(stream(whole, CHUNKS[3], source="openai-chat")) == [("function_call", "completed")]
+
+
 @pytest.mark.parametrize(
     "target", ["amazon-converse", "anthropic-messages", "google-generate-content", "google-interactions"]
 )
