@@ -17,7 +17,7 @@ from unified_llm.engine.pairs.mapping import IllTyped, Mapping
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.cache_ttl import fit_lifetime
-from unified_llm.engine.shared.file_types import type_of_file
+from unified_llm.engine.shared.file_types import image_type, type_of_file
 from unified_llm.engine.shared.text_fallbacks import transcript_as_text
 
 from .citations import citations
@@ -132,7 +132,6 @@ _MAGIC = {
 # What the API takes as an image: a request with another type is refused.
 # https://docs.claude.com/en/api/messages#body-messages-content-source-media-type
 _IMAGES = frozenset(kind for kind in _MAGIC.values() if kind.startswith("image/"))
-_ALIASES = {"image/jpg": "image/jpeg"}
 
 
 def _fitted(c: Node, key: str, x: Context) -> Node | None:
@@ -140,10 +139,10 @@ def _fitted(c: Node, key: str, x: Context) -> Node | None:
     found = split_data_url(c[key])
     if found is None:
         return None if c[key][:5].lower() == "data:" else c
-    clean, kind = "".join(found[1].split()), found[0].partition(";")[0].strip().lower()
+    clean, kind = "".join(found[1].split()), image_type(found[0].partition(";")[0].strip())
     if not kind:
         kind = c["media_type"] if type(c.get("media_type")) is str else "text/plain"
-    kind = next((real for magic, real in _MAGIC.items() if clean.startswith(magic)), _ALIASES.get(kind, kind))
+    kind = next((real for magic, real in _MAGIC.items() if clean.startswith(magic)), kind)
     if (kind, clean) == found:
         return c
     x.approximated(c, (key,), f"sent as {kind}")

@@ -13,7 +13,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Bimap, Fated, IllTyped, lookup, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.file_types import TYPES, type_of_file
+from unified_llm.engine.shared.file_types import TYPES, image_type, type_of_file
 
 from .spelling import actual
 
@@ -247,14 +247,9 @@ def write_media(c: Node, w: Writer) -> Node | None:
             media_type = head[5:]
             at = media_type.lower().find(";base64")
             kind = media_type[:at] or None
-            if (
-                kind is not None
-                and key == "image_url"
-                and w.facing == "provider"
-                and w.source not in (None, w.protocol)
-            ):
-                kind = "image/jpeg" if kind.lower() == "image/jpg" else kind
-                if kind.lower().startswith("image/") and kind.lower() not in _IMAGES:
+            if kind is not None and key == "image_url" and w.crosses and w.facing == "provider":
+                kind = image_type(kind)
+                if kind.startswith("image/") and kind not in _IMAGES:
                     return None
             return _inline(c, key, payload.strip() if payload[:1].isspace() else payload, kind, w)
         if key == "file_data":

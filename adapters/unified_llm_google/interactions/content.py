@@ -16,7 +16,7 @@ from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, are_objec
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.citation_spans import is_placeless
-from unified_llm.engine.shared.file_types import type_of_file
+from unified_llm.engine.shared.file_types import image_type, type_of_file
 from unified_llm.engine.shared.text_fallbacks import part_as_text
 
 from ..span import Span
@@ -189,6 +189,10 @@ def _write_media(c: Node, wire: Node, inline: str, linked: str, w: Writer) -> No
             mime, comma, data = url[5:].partition(";base64,")
             if not comma:
                 return None
+            if inline == "image_url" and w.crosses and w.facing == "provider":
+                mime = image_type(mime)
+                if mime.startswith("image/") and mime not in _IMAGES:
+                    return None
             wire["data"] = data if w.source in (None, w.protocol) else data.strip()
             if mime:
                 wire["mime_type"] = mime
@@ -203,6 +207,9 @@ def _write_media(c: Node, wire: Node, inline: str, linked: str, w: Writer) -> No
         wire["mime_type"] = c.pop("media_type")
     return wire
 
+
+# What the API takes as an image. https://ai.google.dev/api/interactions-api
+_IMAGES = frozenset(f"image/{kind}" for kind in ("png", "jpeg", "webp", "heic", "heif", "gif", "bmp", "tiff"))
 
 # How closely media are read; the words that mean "as the server likes" have no form here.
 _UNSAID = ("auto",)
@@ -365,4 +372,5 @@ _declare_audio(model_parts, "output_audio")
 for _mapping in (user_parts, model_parts):
     _mapping.cannot("tool_reference", "Interactions names no deferred tools in contents")
     _mapping.cannot("encrypted_content", "only its own provider can read it")
-    _mapping.cannot("input_image input_video input_file input_audio output_audio", "only another provider can open it")
+    _mapping.cannot("input_video input_file input_audio output_audio", "only another provider can open it")
+    _mapping.cannot("input_image computer_screenshot", "only another provider can open it, or it has another format")

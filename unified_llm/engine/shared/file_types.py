@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["TYPES", "type_of_file"]
+__all__ = ["TYPES", "image_type", "type_of_file"]
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 TYPES = {
@@ -36,3 +36,13 @@ def type_of_file(name: Any, data: Any = None) -> str | None:
     if type(data) is str and data.startswith("JVBERi"):
         return TYPES["pdf"]
     return TYPES.get(name.rpartition(".")[2].lower()) if type(name) is str else None
+
+
+def image_type(kind: str) -> str:
+    """The media type of an image as APIs compare it: in lower case, and in the registered spelling.
+
+    >>> image_type("image/JPG"), image_type("image/webp")
+    ('image/jpeg', 'image/webp')
+    """
+    kind = kind.lower()
+    return "image/jpeg" if kind == "image/jpg" else kind
