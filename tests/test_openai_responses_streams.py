@@ -10,6 +10,7 @@ import pytest
 
 import unified_llm as ul
 from unified_llm import suite
+from unified_llm_google.inturn import InTurn
 
 P = "openai-responses"
 STRICT = "openai-responses:open-responses"
@@ -297,6 +298,41 @@ def test_a_call_with_whole_arguments_is_completed(arguments: str) -> None:
     choices = [{"index": 0, "delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]
     whole = {"event": None, "data": {**CHUNKS[0]["data"], "choices": choices}}
     assert _ends(stream(whole, CHUNKS[3], source="openai-chat")) == [("function_call", "completed")]
+
+
+def test_only_what_the_answer_breaks_off_in_is_incomplete() -> None:
+    """Here the answer goes on behind the message, with a call that is in the last event alone."""
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hei"}]}
+    call = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": '{"a": "b'}
+    events: list[Node] = [
+        {"type": "response.created", "response": {}},
+        {"type": "response.output_item.added", "output_index": 0, "item": {**said, "content": []}},
+        {"type": "response.output_item.done", "output_index": 0, "item": said},
+        {"type": "response.incomplete", "response": {"output": [said, call], "finish": {"reason": "length"}}},
+    ]
+    last = list(ul.write_stream(events, P))[-1]["data"]["response"]["output"]
+    assert [(item["type"], item["status"]) for item in last] == [
+        ("message", "completed"),
+        ("function_call", "incomplete"),
+    ]
+
+
+@pytest.mark.parametrize(("done", "order"), [(0, [0, 1]), (1, [1, 0]), (2, [1, 0])])
+def test_a_listing_of_tools_goes_out_when_it_is_done(done: int, order: list[int]) -> None:
+    """Before, inside and behind a message; only what is open is waited for."""
+    listing: list[Node] = [
+        {"type": "response.output_item.added", "output_index": 0, "item": {"type": "mcp_list_tools"}},
+        {"type": "response.output_item.done", "output_index": 0, "item": {"type": "mcp_list_tools"}},
+    ]
+    message: list[Node] = [
+        {"type": "response.output_item.added", "output_index": 1, "item": {"type": "message"}},
+        {"type": "response.output_item.done", "output_index": 1, "item": {"type": "message"}},
+    ]
+    given = [listing[0], *message[:done], listing[1], *message[done:]]
+    turns = InTurn()
+    sent = [each for event in given for each in turns.feed(event)]
+    assert not list(turns.rest())
+    assert [each["output_index"] for each in sent] == [place for place in order for _ in range(2)]
 
 
 @pytest.mark.parametrize(
