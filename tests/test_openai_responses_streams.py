@@ -300,6 +300,16 @@ def test_a_call_with_whole_arguments_is_completed(arguments: str) -> None:
     assert _ends(stream(whole, CHUNKS[3], source="openai-chat")) == [("function_call", "completed")]
 
 
+def test_a_message_that_breaks_off_is_incomplete_before_what_carries_its_signature() -> None:
+    part = {"text": "Hei", "thoughtSignature": "c2ln"}
+    candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "MAX_TOKENS", "index": 0}
+    body = {"candidates": [candidate], "modelVersion": "gemini-3-pro", "responseId": "r"}
+    expected = [("message", "incomplete"), ("reasoning", None)]
+    assert _ends(stream({"event": None, "data": body}, source="google-generate-content")) == expected
+    whole = ul.convert(body, source="google-generate-content", target=P, kind="response").value["output"]
+    assert [(item["type"], item.get("status")) for item in whole] == expected
+
+
 def test_only_what_the_answer_breaks_off_in_is_incomplete() -> None:
     """Here the answer goes on behind the message, with a call that is in the last event alone."""
     said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hei"}]}

@@ -11,6 +11,7 @@ import pytest
 from google import genai
 
 import unified_llm as ul
+from upstreams import Canned
 
 UPSTREAM = "local/echo:anthropic-messages"
 
@@ -110,6 +111,14 @@ def test_background_work_over_another_protocol_is_awaited(protocol: str) -> None
     assert client.responses.retrieve(sent.id) == sent
     fate = "emulated" if protocol == "google-interactions" else "lost"
     assert [loss.fate for loss in losses if loss.path == "/background"] == [fate]
+
+
+def test_background_work_over_its_own_protocol_is_left_to_the_upstream() -> None:
+    under_way = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "output": [], "status": "queued"}
+    canned = Canned(under_way, protocol="openai-responses")
+    client = openai.OpenAI(api_key="unused", http_client=ul.http_client(canned.upstream), max_retries=0)
+    assert client.responses.create(model="m", input="Hi", background=True).status == "queued"
+    assert canned.sent[0]["background"] is True
 
 
 def test_background_work_of_interactions_over_responses_is_awaited() -> None:
