@@ -149,3 +149,20 @@ def test_the_commands_of_a_shell_come_back_as_calls_of_the_shell_that_was_declar
     assert (call["type"], call["call_id"], call["action"]) == ("shell_call", "t", {"commands": ["ls"]})
     assert not {"name", "arguments"} & call.keys()
     assert not losses.significant
+
+
+def test_what_a_call_of_bash_has_beside_its_command_reaches_the_client() -> None:
+    """Claude's shell can be started anew: the client is not shown an empty call instead."""
+    request = {"model": "m", "input": "q", "tools": [{"type": "shell"}]}
+    done = ul.convert(request, source="openai-responses", target=MESSAGES)
+    use = {"type": "tool_use", "id": "t", "name": "bash", "input": {"restart": True}}
+    body = {
+        "id": "a",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [use],
+        "stop_reason": "tool_use",
+    }
+    back = ul.convert(body, source=MESSAGES, target="openai-responses", kind="response", exchange=done.exchange)
+    assert back.value["output"][0]["action"] == {"restart": True, "commands": []}

@@ -181,13 +181,14 @@ def raw_input(arguments: Any) -> str:
 
 
 def commands(arguments: Any) -> Node:
-    """The action of a shell call that was sent as a call of a tool that takes one command."""
+    """The action of a shell call that was sent as a call of a tool that takes one command; what else it has stays."""
     try:
         value = load_text(arguments)
     except (ValueError, TypeError):
         value = None
-    command = value.get("command") if type(value) is dict else None
-    return {"commands": [command] if type(command) is str else []}
+    action: Node = value if type(value) is dict else {}
+    command = action.pop("command", None)
+    return {**action, "commands": [command] if type(command) is str else []}
 
 
 class RestoringWriter:
