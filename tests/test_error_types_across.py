@@ -56,6 +56,10 @@ SERVERS = [
     (MESSAGES, 400, _messages("Your credit balance is too low to access the Anthropic API."), "quota"),
     (MESSAGES, 400, _messages("Output blocked by content filtering policy"), "content_filter"),
     (MESSAGES, 200, _chat("no", "server_error"), "server_error"),
+    (MESSAGES, 429, _chat("Too many tokens, please wait before trying again.", "api_error"), "rate_limit"),
+    (MESSAGES, 429, _messages("Too many tokens, please wait before trying again."), "rate_limit"),
+    (MESSAGES, 404, _chat("model 'x' not found", "api_error"), "not_found"),
+    (MESSAGES, 402, _chat("no", "api_error"), "quota"),
 ]  # fmt: skip
 
 

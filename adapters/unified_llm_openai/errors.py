@@ -13,7 +13,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Bimap, Fated
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.error_headers import HINTS, sent_status, settle_status, write_hints
-from unified_llm.engine.shared.error_messages import class_by_message
+from unified_llm.engine.shared.error_messages import class_of
 
 __all__ = [
     "CODES",
@@ -131,14 +131,9 @@ def classify(word: Any, code: Any, message: Any, status: int | None) -> str:
     if status is None or status < 400:  # an error in an answer that went well may have its status as its code
         status = code if type(code) is int else None
     found = TYPES.reads.get(word) if type(word) is str else None
-    refused = status is not None and 400 <= status < 500
-    if found in (None, "invalid_request") or (found == "server_error" and refused):
-        # (Some servers have the word for a failure of their own for whatever they refuse.)
-        general = "invalid_request" if refused else "server_error" if status is not None and status >= 500 else found
-        found = _BY_STATUS.get(status, general) if status is not None else found
-    elif found == "server_error" and status in _OVERLOAD:
+    if found == "server_error" and status in _OVERLOAD:
         return "overloaded"
-    return class_by_message(found, message) or "other"
+    return class_of(found, message, status, _BY_STATUS)
 
 
 def tell_type(kind: Any, c: Node, wire: Node, w: Writer) -> None:

@@ -18,7 +18,7 @@ from unified_llm.engine.pairs.mapping import lookup
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.error_headers import HINTS, RateHeaders, read_http, sent_status, write_hints
-from unified_llm.engine.shared.error_messages import class_by_message
+from unified_llm.engine.shared.error_messages import class_of
 
 from .tables import ERROR_STATUS, ERRORS, PROTOCOL
 
@@ -83,10 +83,7 @@ def _read_one(w: Node, doc: Node, r: Reader, whole: bool = True) -> Node:
 
 def classify(word: str | None, message: Any, status: Any) -> str:
     """The canonical class of an error, by its word, its message and the HTTP status it came with."""
-    kind: str | None = ERRORS.reads.get(word)
-    if kind is None and type(status) is int and status >= 400:
-        kind = _BY_STATUS.get(status) or ("server_error" if status >= 500 else "invalid_request")
-    return class_by_message(kind, message) or "other"
+    return class_of(ERRORS.reads.get(word), message, status, _BY_STATUS)
 
 
 def _read_other(w: Any, r: Reader) -> Node:

@@ -1,4 +1,5 @@
-"""Classes of errors that only their messages show: providers have one word and one status for every bad request.
+"""Classes of errors that their words alone do not show, but statuses and messages: providers have one word and one
+status for every bad request.
 
 Bedrock, Text Generation Inference, llama.cpp, LiteLLM and others have their own words for a prompt that is too long;
 Anthropic refuses with a bad request an account that is used up and content that its filter stops, and xAI and Google
@@ -7,9 +8,10 @@ refuse a wrong key with one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["class_by_message"]
+__all__ = ["class_by_message", "class_of"]
 
 _VAGUE = (None, "invalid_request", "server_error", "other")
 _SIGNS = {
@@ -44,3 +46,21 @@ def class_by_message(kind: str | None, message: Any) -> str | None:
         text = message.lower()
         return next((shown for shown, signs in _SIGNS.items() if any(sign in text for sign in signs)), kind)
     return kind
+
+
+def class_of(kind: str | None, message: Any, status: Any, by_status: Mapping[int, str]) -> str:
+    """The class that the class `kind` of a word, a message and an HTTP status show together.
+
+    Some servers have the word for a failure of their own for whatever they refuse: a throttled request does not become
+    one that is too long.
+
+    >>> class_of("server_error", "Too many tokens, please wait.", 429, {429: "rate_limit"})
+    'rate_limit'
+    >>> class_of("invalid_request", "prompt is too long", 400, {429: "rate_limit"}), class_of(None, "no", None, {})
+    ('context_overflow', 'other')
+    """
+    if type(status) is int and status >= 400:
+        refused = status < 500
+        if kind in (None, "invalid_request") or (kind == "server_error" and refused):
+            kind = by_status.get(status, "invalid_request" if refused else "server_error")
+    return class_by_message(kind, message) or "other"
