@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from math import ceil, isfinite
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from ..pairs.mapping import Fated
 from ..pairs.reading import Reader
@@ -219,7 +219,7 @@ def _seconds(text: str) -> int | float | None:
 _LAST = 253_402_300_799
 
 
-def _is_span(seconds: Any) -> bool:
+def _is_span(seconds: Any) -> TypeGuard[float]:
     """Whether a number of seconds, of a span or since 1970, can be sent: no header has what no date can name."""
     return type(seconds) in (int, float) and 0 <= seconds <= _LAST
 
