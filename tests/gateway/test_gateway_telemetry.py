@@ -224,6 +224,22 @@ def test_a_log_without_room_is_one_line_and_no_failure(
     assert "Traceback" not in capsys.readouterr().err
 
 
+def test_a_log_whose_folder_is_away_is_one_line_each_time(
+    house: House, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The file is made anew when its folder is back, and a second failure is told again."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    gateway = over(house, Canned(CHAT, model="m"), telemetry={"log": str(folder / "log")})
+    for is_there in (True, False, False, True, False):
+        if is_there != folder.exists():
+            folder.rename(tmp_path / "away") if not is_there else (tmp_path / "away").rename(folder)
+        assert post(house, gateway).status_code == 200
+        house.run(asyncio.sleep(0.15))
+    told = [each.getMessage() for each in caplog.records if each.name in ("unified_llm.gateway", "asyncio")]
+    assert told == ["the request log cannot be written: No such file or directory"] * 2
+
+
 def test_the_log_is_a_logger(house: House, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "unified_llm.gateway.requests")
     gateway = over(house, Canned(CHAT, model="m"))

@@ -69,7 +69,11 @@ class RequestLog:
         lines, self._lines, self._timer = self._lines, [], None
         if lines and self._handler is not None:
             text, self._failed = b"\n".join(lines).decode(), False
-            self._handler.handle(logging.makeLogRecord({"msg": text, "levelno": logging.INFO}))
+            record = logging.makeLogRecord({"msg": text, "levelno": logging.INFO})
+            try:
+                self._handler.handle(record)
+            except OSError:  # of a file that was moved and cannot be made anew, which the handler lets out
+                self._failure(record)
             self._is_told = self._failed
 
     def close(self) -> None:
