@@ -255,4 +255,7 @@ def test_the_log_has_when_the_database_is_back(
 
     with_store(house, database, used)
     away = "the database is unavailable: OSError: fails on purpose"
-    assert [each.getMessage() for each in caplog.records] == [away, away, "the database is available again"]
+    back = "the database is available again"
+    found = [each.getMessage() for each in caplog.records]
+    # Between the two failures the store's own work may find the database too.
+    assert found in ([away, away, back], [away, back, away, back])

@@ -13,7 +13,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Bimap, Fated, IllTyped, lookup, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.file_types import TYPES, image_type, type_of_file
+from unified_llm.engine.shared.file_types import TYPES, image_type, is_other_image, type_of_file
 
 from .spelling import actual
 
@@ -249,7 +249,7 @@ def write_media(c: Node, w: Writer) -> Node | None:
             kind = media_type[:at] or None
             if kind is not None and key == "image_url" and w.crosses and w.facing == "provider":
                 kind = image_type(kind)
-                if kind.startswith("image/") and kind not in _IMAGES:
+                if is_other_image(kind, _IMAGES):
                     return None
             return _inline(c, key, payload.strip() if payload[:1].isspace() else payload, kind, w)
         if key == "file_data":

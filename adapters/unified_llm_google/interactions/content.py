@@ -16,7 +16,7 @@ from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, are_objec
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.citation_spans import is_placeless
-from unified_llm.engine.shared.file_types import image_type, type_of_file
+from unified_llm.engine.shared.file_types import image_type, is_other_image, type_of_file
 from unified_llm.engine.shared.text_fallbacks import part_as_text
 
 from ..span import Span
@@ -191,7 +191,7 @@ def _write_media(c: Node, wire: Node, inline: str, linked: str, w: Writer) -> No
                 return None
             if inline == "image_url" and w.crosses and w.facing == "provider":
                 mime = image_type(mime)
-                if mime.startswith("image/") and mime not in _IMAGES:
+                if is_other_image(mime, _IMAGES):
                     return None
             wire["data"] = data if w.source in (None, w.protocol) else data.strip()
             if mime:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["TYPES", "image_type", "type_of_file"]
+__all__ = ["TYPES", "image_type", "is_other_image", "type_of_file"]
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 TYPES = {
@@ -39,10 +39,19 @@ def type_of_file(name: Any, data: Any = None) -> str | None:
 
 
 def image_type(kind: str) -> str:
-    """The media type of an image as APIs compare it: in lower case, and in the registered spelling.
+    """The media type of an image as APIs compare it: in lower case, in the registered spelling, with its parameters.
 
-    >>> image_type("image/JPG"), image_type("image/webp")
-    ('image/jpeg', 'image/webp')
+    >>> image_type("image/JPG"), image_type("image/webp;q=1")
+    ('image/jpeg', 'image/webp;q=1')
     """
-    kind = kind.lower()
-    return "image/jpeg" if kind == "image/jpg" else kind
+    bare, parameters, rest = kind.lower().partition(";")
+    return f"{'image/jpeg' if bare.strip() == 'image/jpg' else bare.strip()}{parameters}{rest}"
+
+
+def is_other_image(kind: str, known: frozenset[str]) -> bool:
+    """Whether a media type is that of an image, and of none of the `known` types.
+
+    >>> is_other_image("image/bmp", frozenset(["image/png"])), is_other_image("image/png;q=1", frozenset(["image/png"]))
+    (True, False)
+    """
+    return kind.startswith("image/") and kind.partition(";")[0] not in known
