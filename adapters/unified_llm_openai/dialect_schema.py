@@ -105,6 +105,7 @@ KEYS: dict[str, dict[str, Key]] = {
         "penalties": Key("yes", "It takes penalties in requests."),
         "plain_reasoning": Key("yes", "It takes reasoning back in clear."),
         "media": Key("texts", "Kinds of media beside OpenAI's."),
+        "runs": Key("texts", "Kinds of calls that it executes itself: no client has to answer them."),
     },
 }
 """The keys of a dialect, by protocol."""

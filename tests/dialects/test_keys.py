@@ -289,6 +289,10 @@ PROBES: dict[str, Callable[..., Probe]] = {
             target=name,
         )
     ),
+    "runs": lambda kind: read(
+        "response",
+        {"id": "r", "object": "response", "output": [{"type": kind, "call_id": "c", "name": "f", "input": "q"}]},
+    ),
     "media": lambda _: (
         lambda name: ul.convert(
             {"model": "m", "messages": [{"role": "user", "content": [TEXT_PART, PARTS["video_url"]]}]},

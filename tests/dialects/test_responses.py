@@ -85,3 +85,75 @@ def test_its_own_request_is_left_as_it_is() -> None:
     for vendor in ("openrouter", "groq", "deepseek"):
         done = ul.convert(body, source=f"{RESPONSES}:{vendor}", target=f"{RESPONSES}:{vendor}")
         assert done.value == body and not done.losses
+
+
+RAN = {"type": "custom_tool_call", "call_id": "xs_call_1", "id": "ctc_1", "name": "x_keyword_search",
+       "input": '{"query":"q"}', "status": "completed"}  # fmt: skip
+SAID = {
+    "type": "message",
+    "id": "msg_1",
+    "status": "completed",
+    "role": "assistant",
+    "content": [{"type": "output_text", "text": "Hi", "annotations": []}],
+}
+SEARCHED = {
+    "id": "r",
+    "object": "response",
+    "created_at": 1,
+    "model": "m",
+    "status": "completed",
+    "output": [RAN, SAID],
+}
+OTHERS = {
+    CHAT: ["stop"],
+    "anthropic-messages": ["end_turn"],
+    "google-generate-content": ["STOP"],
+    "google-interactions": ["completed"],
+    "amazon-converse": ["end_turn", "server_tool_use"],
+}
+"""How the answer ends, and what marks the call where it is shown."""
+
+
+def events() -> list[Node]:
+    """The stream of the answer, as xAI sends it."""
+    body = {**SEARCHED, "status": "in_progress", "output": []}
+    datas: list[Node] = [
+        {"type": "response.created", "response": body},
+        {
+            "type": "response.output_item.added",
+            "output_index": 0,
+            "item": {**RAN, "input": "", "status": "in_progress"},
+        },
+        {"type": "response.custom_tool_call_input.delta", "output_index": 0, "item_id": "ctc_1", "delta": RAN["input"]},
+        {"type": "response.custom_tool_call_input.done", "output_index": 0, "item_id": "ctc_1", "input": RAN["input"]},
+        {"type": "response.output_item.done", "output_index": 0, "item": RAN},
+        {"type": "response.output_item.added", "output_index": 1, "item": {**SAID, "content": []}},
+        {"type": "response.output_item.done", "output_index": 1, "item": SAID},
+        {"type": "response.completed", "response": SEARCHED},
+    ]
+    return [{"event": data["type"], "data": data} for data in datas]
+
+
+@pytest.mark.parametrize("target", OTHERS)
+def test_no_client_gets_a_call_that_the_server_executes(target: str) -> None:
+    whole = ul.convert(SEARCHED, source=f"{RESPONSES}:xai", target=target, kind="response")
+    streamed = list(ul.convert_stream(events(), source=f"{RESPONSES}:xai", target=target))
+    for shown in (str(whole.value), str(streamed)):
+        assert "Hi" in shown
+        assert all(f"'{word}'" in shown for word in OTHERS[target]), shown
+        assert "tool_calls" not in shown
+        assert "x_keyword_search" not in shown or "server_tool_use" in shown
+
+
+def test_a_call_that_the_server_executes_stays_with_it() -> None:
+    xai = f"{RESPONSES}:xai"
+    for target in (xai, RESPONSES):
+        done = ul.convert(SEARCHED, source=xai, target=target, kind="response")
+        assert (done.value, list(done.losses)) == (SEARCHED, [])
+        assert list(ul.convert_stream(events(), source=xai, target=target)) == events()
+    history = {"model": "m", "input": [USER, RAN, SAID, USER]}
+    assert ul.convert(history, source=xai, target=xai).value == history
+    assert "x_keyword_search" not in str(ul.convert(history, source=xai, target=CHAT).value)
+    # Any other server means a tool of the client.
+    there = ul.convert(SEARCHED, source=RESPONSES, target=CHAT, kind="response").value
+    assert there["choices"][0]["finish_reason"] == "tool_calls"

@@ -55,17 +55,15 @@ def _write_call(c: Node, w: Writer) -> Node:
     wire["input"] = _input(text, c, w)
     if text is None:
         w.added(wire, "input", "required by amazon-converse")
-    if c.get("executor") == "provider":
-        del c["executor"]
-        wire["type"] = _SERVER
-    elif c.get("executor") == "client":
-        del c["executor"]
     return {"toolUse": wire}
 
 
 def _call(c: Node, w: Writer) -> Node:
     key = "call_id" if c.get("call_id") is not None or c.get("id") is None else "id"
     wire = {"toolUseId": c.pop(key, None) or "", "name": c.pop("name", None) or ""}
+    if c.get("executor") in ("provider", "client"):
+        if c.pop("executor") == "provider":
+            wire["type"] = _SERVER
     if not wire["toolUseId"]:
         w.added(wire, "toolUseId", "required by amazon-converse")
     return wire
@@ -90,8 +88,6 @@ def _write_custom(c: Node, w: Writer) -> Node:
     if given is not None:
         c["input"] = Fated("approximated", "sent as a call of a function of one string")
     c["type"] = Fated("approximated", "sent as a call of a function of one string")
-    if c.get("executor") == "client":
-        del c["executor"]
     return {"toolUse": {**wire, "input": {"input": given if type(given) is str else ""}}}
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, IllTyped, lookup, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.answer_ends import RAN
 from unified_llm.engine.shared.text_fallbacks import is_text_only, part_as_text
 from unified_llm.foundation.generated_ids import is_made, made_id, seed_of
 from unified_llm.foundation.json_codec import dump_text, load_text
@@ -95,8 +96,13 @@ def read_function_call(w: Node, r: Reader) -> Node:
     return item
 
 
+items.cannot("function_call custom_tool_call", RAN)
+
+
 @items.write("function_call")
-def write_function_call(c: Node, w: Writer) -> Node:
+def write_function_call(c: Node, w: Writer) -> Node | None:
+    if c.get("executor") == "provider":
+        return None
     call: Node = {**write_id(c, w), "name": c.pop("name", "")}
     if "arguments" in c:
         arguments = _arguments(c)
@@ -121,7 +127,9 @@ def _arguments(c: Node) -> Node:
 
 
 @items.write("custom_tool_call")
-def write_custom_call(c: Node, w: Writer) -> Node:
+def write_custom_call(c: Node, w: Writer) -> Node | None:
+    if c.get("executor") == "provider":
+        return None
     call: Node = {**write_id(c, w), "name": c.pop("name", ""), "args": {"input": c.get("input") or ""}}
     c["type"] = c["input"] = Fated("emulated", "as the one argument of a function")
     return sealed_part(c, {"functionCall": call}, w)

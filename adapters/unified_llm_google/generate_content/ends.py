@@ -13,7 +13,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.answer_ends import refuses
+from unified_llm.engine.shared.answer_ends import is_run_by_provider, refuses
 
 from .tables import BLOCKED, FINISH
 
@@ -84,7 +84,8 @@ def read_block(w: Node, node: Node, r: Reader) -> None:
 
 def is_refused(output: list[Node]) -> bool:
     """Whether an answer refuses in words of its own and does not wait for the client."""
-    return not any(item.get("type") in _CALLS for item in output) and refuses(output)
+    calls = [item for item in output if item.get("type") in _CALLS and not is_run_by_provider(item)]
+    return not calls and refuses(output)
 
 
 def write_finish(c: Node, wire: Node, w: Writer) -> None:

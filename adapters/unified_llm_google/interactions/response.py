@@ -16,7 +16,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, lookup, take, take_all
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.answer_ends import refuses
+from unified_llm.engine.shared.answer_ends import refuses, waits
 
 from .errors import read_error, read_error_body, write_error_body, write_failure
 from .request import read_input, write_input
@@ -66,8 +66,6 @@ _BROKEN = ("malformed_function_call", "malformed_tool_call", "unexpected_tool_ca
 _FAILURES = frozenset(("no_image", "image_other", "too_many_tool_calls", "missing_thought_signature"))
 _REASONS = {**_BLOCKED, **dict.fromkeys(_BROKEN, "malformed_call")}
 _NAMES = {reason: status for status, reason in _FINISH.items()}
-_CALLS = ("function_call", "custom_tool_call")
-_OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -219,13 +217,6 @@ def _time(seconds: int | float) -> str | None:
     return moment.isoformat(timespec="seconds" if type(seconds) is int else "auto").replace("+00:00", "Z")
 
 
-def _pending(node: Node) -> bool:
-    """Whether calls wait for the client: those of its own functions without a result."""
-    items = node.get("output") or ()
-    answered = {item.get("call_id") for item in items if item.get("type") in _OUTPUTS}
-    return any(item.get("type") in _CALLS and item.get("call_id") not in answered for item in items)
-
-
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
@@ -289,9 +280,9 @@ def _write_status(c: Node, wire: Node, w: Writer) -> None:
         status = _STATUS.get(reason, said or "completed")
     elif said in (None, "completed") and not w.form(c, "status"):
         answer = w.context.get("answer") or w.doc
-        refused = refuses(answer.get("output") or ()) and not _pending(answer)
+        refused = refuses(answer.get("output") or ()) and not waits(answer.get("output") or [])
         failed = refused or (said is None and type(c.get("error")) is dict)
-        status = "failed" if failed else "requires_action" if _pending(answer) else "completed"
+        status = "failed" if failed else "requires_action" if waits(answer.get("output") or []) else "completed"
         if refused and type(c.get("error")) is not dict:
             wire["errors"] = [{"code": _CODED["refusal"]}]
     if reason == "pause" and status == "incomplete" and "continuation_token" in wire:

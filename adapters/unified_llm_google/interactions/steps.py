@@ -10,6 +10,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.answer_ends import RAN
 
 from .content import model_parts, summaries, user_parts
 from .remote import steps
@@ -142,8 +143,13 @@ def read_call(w: Node, r: Reader) -> Node:
     return item
 
 
+steps.cannot("function_call custom_tool_call", RAN)
+
+
 @steps.write("function_call")
-def write_call(c: Node, w: Writer) -> Node:
+def write_call(c: Node, w: Writer) -> Node | None:
+    if c.get("executor") == "provider":
+        return None
     wire: Node = {"type": "function_call", "id": c.pop("call_id", None), "name": c.pop("name")}
     write_arguments(c, wire, w)
     if "opaque" in c or "extra" in c:
@@ -152,7 +158,9 @@ def write_call(c: Node, w: Writer) -> Node:
 
 
 @steps.write("custom_tool_call")
-def write_custom_call(c: Node, w: Writer) -> Node:
+def write_custom_call(c: Node, w: Writer) -> Node | None:
+    if c.get("executor") == "provider":
+        return None
     wire: Node = {"type": "function_call", "id": c.pop("call_id", None), "name": c.pop("name")}
     wire["arguments"] = {"input": c.get("input") or ""}
     if "input" in c:

@@ -9,6 +9,7 @@ from typing import Any
 
 from unified_llm.engine.pairs.mapping import lookup
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.answer_ends import is_run_by_provider
 
 from ..span import Span
 from .response import write_response
@@ -101,7 +102,7 @@ def opening(item: Node) -> Node | None:
         return {"type": "model_output" if item.get("role", "assistant") == "assistant" else "user_input"}
     if kind == "reasoning":
         return {"type": "thought"}
-    if kind in _CALLS and item.get("call_id") and item.get("name"):
+    if kind in _CALLS and not is_run_by_provider(item) and item.get("call_id") and item.get("name"):
         return {"type": "function_call", "id": item["call_id"], "name": item["name"], "arguments": {}}
     return None
 

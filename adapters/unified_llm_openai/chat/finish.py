@@ -12,6 +12,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.answer_ends import waits
 
 from .tables import FINISH
 
@@ -50,15 +51,6 @@ def refused(items: list[Node]) -> bool:
     return False
 
 
-def has_open_calls(items: list[Node]) -> bool:
-    """Whether calls wait for the client: calls of its functions without an answer."""
-    answered = {item.get("call_id") for item in items if str(item.get("type")).endswith("_call_output")}
-    for item in items:
-        if item.get("type") in CLIENT_CALLS and item.get("call_id") not in answered:
-            return True
-    return False
-
-
 def read_finish(rest: Node, items: list[Node], r: Reader) -> Node | None:
     """The finish of a choice, popped from it; None (and a marker) where it has none."""
     word = rest.get("finish_reason")
@@ -86,7 +78,7 @@ def finish_word(c: Node, node: Node, output: Any, w: Writer) -> Any:
     marker = w.form(items[0], "finish") if items else None
     said = c.get("finish")
     finish = take(c, "finish") if type(said) is dict and node.get("finish") else c.pop("finish", None)
-    calls = has_open_calls(items)
+    calls = waits(items, CLIENT_CALLS)
     if not finish:
         if marker in ("null", "empty", "absent"):
             return None

@@ -1,5 +1,7 @@
 """Custom tools at servers of the Responses API that have functions only (`tool_kinds`): functions of one string.
 
+And calls of tools that a server names like a client's and executes itself.
+
 https://platform.openai.com/docs/guides/function-calling#custom-tools
 """
 
@@ -13,8 +15,9 @@ from unified_llm.foundation.generated_ids import is_made
 
 from ..demands import called_as_function, declared_as_function
 from .items import write_output
+from .tables import ITEMS
 
-__all__ = ["CUSTOM_ITEMS", "function_items", "function_tools"]
+__all__ = ["CUSTOM_ITEMS", "function_items", "function_tools", "run_items"]
 
 Node = dict[str, Any]
 
@@ -22,6 +25,8 @@ CUSTOM_ITEMS = frozenset(("custom_tool_call", "custom_tool_call_output"))
 
 function_tools = Mapping("openai-responses tools")
 function_items = Mapping("openai-responses items")
+run_items = Mapping("openai-responses items")
+"""Calls that the server executes itself (`runs` of a dialect): nothing on its own wire shows that."""
 
 
 @function_tools.write("custom")
@@ -42,3 +47,13 @@ def write_call(c: Node, w: Writer) -> Node:
 @function_items.write("custom_tool_call_output")
 def write_result(c: Node, w: Writer) -> Node:
     return write_output("function_call_output", "call_id caller", c, w)
+
+
+def _write_run(kind: str, c: Node) -> Node:
+    keys = ITEMS[kind].split()
+    c.pop("executor", None)
+    return {"type": kind, **{key: c.pop(key) for key in tuple(c) if key in keys}}
+
+
+run_items.write("function_call")(lambda c, w: _write_run("function_call", c))
+run_items.write("custom_tool_call")(lambda c, w: _write_run("custom_tool_call", c))

@@ -13,7 +13,7 @@ from typing import Any
 
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.answer_ends import call_id_of, is_input
+from unified_llm.engine.shared.answer_ends import CALLS, call_id_of, is_input, is_run_by_provider
 from unified_llm.foundation.generated_ids import is_made, made_id
 from unified_llm.provenance.opaque import (
     Anchored,
@@ -28,14 +28,14 @@ from unified_llm.provenance.opaque import (
 from unified_llm.types._tables import KNOWN_TYPES
 
 from ..demands import lacks_raw_text
-from .custom_tools import CUSTOM_ITEMS, function_items
+from .custom_tools import CUSTOM_ITEMS, function_items, run_items
 from .demands import takeable_items
 from .folded import HOLDS, fold_result, is_open
 from .items import BEARERS, answer_items, is_foreign_piece, items, request_items
 from .tables import CORE_ITEMS, SLUG
 from .usual import read_usual, write_usual
 
-__all__ = ["NOT_SAID", "has_foreign", "is_own", "read_items", "write_item", "write_items"]
+__all__ = ["NOT_SAID", "has_foreign", "is_own", "mark_run", "read_items", "write_item", "write_items"]
 
 Node = dict[str, Any]
 
@@ -57,6 +57,7 @@ def read_items(wires: list[Any], r: Reader) -> list[Node]:
     nodes: list[Node] = []
     sealed = []
     walk = iter(wires)
+    runs = r.dialect.get("runs", ())
     r.plain = True
     while unusual := read_usual(walk, nodes, r):
         (wire,), index = unusual, len(nodes)
@@ -74,7 +75,16 @@ def read_items(wires: list[Any], r: Reader) -> list[Node]:
             _unslugged(nodes[index], r)
         elif is_envelope(wire.get("encrypted_content"), r):
             sealed.append(index)
+        elif runs:
+            mark_run(nodes[index], r)
     return _opened(nodes, wires, sealed, r) if sealed else nodes
+
+
+def mark_run(node: Node, r: Reader) -> None:
+    """Note of a call that the server of the dialect executed it itself: it waits for no client."""
+    if node["type"] in CALLS and node["type"] in r.dialect.get("runs", ()):
+        node["executor"] = "provider"
+        r.place(node, ("executor",), ("type",))
 
 
 def _unslugged(node: Node, r: Reader) -> None:
@@ -137,6 +147,8 @@ def write_items(nodes: Any, w: Writer) -> Any:
         if not is_own(w):
             return _write_foreign(nodes, w)
         nodes = _sendable(nodes, w)
+    if is_own(w) and [1 for node in nodes if is_run_by_provider(node)]:
+        return [wire for node in nodes for wire in write_item(node, w)]
     if lacks_raw_text(w) and any(node.get("type") in CUSTOM_ITEMS for node in nodes):
         return [
             wire
@@ -181,7 +193,7 @@ def write_item(node: Node, w: Writer, *position: Any) -> list[Node]:
     if "streaming" in w.context and w.crosses and is_input(node):
         w.drop(node, NOT_SAID)
         return []
-    family = items if is_own(w) else answer_items
+    family = (run_items if is_run_by_provider(node) else items) if is_own(w) else answer_items
     if w.dialect.get("strict") and type(node.get("content")) is list:
         parts = [part for part in node["content"] if type(part) is dict]
         cited = [part["annotations"] for part in parts if type(part.get("annotations")) is list]

@@ -20,7 +20,7 @@ from unified_llm.streams.folds import FRAME
 from .content import citations, parts
 from .errors import read_error_node
 from .events import ALIASES, EVENTS, FAMILY, LIFECYCLE, STEMS, TERMINAL, type_of_item, varying
-from .history import read_items
+from .history import mark_run, read_items
 from .items import items
 from .response import read_response
 from .stream_state import Item, Open
@@ -175,6 +175,7 @@ class ResponsesReader:
             self._error(node, rest, data)
         elif "item" in node:
             node["item"] = read_items([data["item"]], r)[0] if "id" in data["item"] else r.node(items, data["item"])
+            mark_run(node["item"], r)
         elif "part" in node and type(node["part"]) is dict:
             node["part"] = r.node(parts, data["part"])
         elif type(node.get("annotation")) is dict:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CALLS",
     "FAILED",
+    "RAN",
     "UNDER_WAY",
     "answered_by_tools",
     "call_id_of",
@@ -37,6 +38,8 @@ Node = dict[str, Any]
 
 CALLS = frozenset(("function_call", "custom_tool_call"))
 """Calls that a client executes, unless their `executor` is another."""
+RAN = "its provider executes it: a client would make the call again"
+"""Why a call that its provider executes is not written as one that waits for the client."""
 FAILED = "the response failed"
 INCOMPLETE = {"max_output_tokens": "length", "content_filter": "safety"}
 UNDER_WAY = frozenset(("queued", "in_progress"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...engine.shared.answer_ends import call_id_of, is_run_by_provider
 from .call_ids import RESULT, fit_ids, give_ids
 from .call_pairs import Pairs, hashed
 from .editor import Mending, is_model, opens_at
@@ -22,6 +23,8 @@ _MADE = frozenset(("function_call_output", "custom_tool_call_output"))
 
 def mend_pairs(m: Mending) -> None:
     """All demands on calls and results."""
+    if m.writer.crosses:
+        _leave_out_run(m)
     pairs = _pairs(m)
     if not pairs.calls and not pairs.strays:
         fit_ids(m, pairs)  # of hosted calls
@@ -70,6 +73,16 @@ def _leave_out_strays(m: Mending) -> None:
         twice = item.get("call_id") in answered
         m.report(item, (), "lost", "its call has a result already" if twice else "removed; no tool call with this id")
     m.leave_out(gone)
+
+
+def _leave_out_run(m: Mending) -> None:
+    """Calls of functions that another provider executed, with their results: no tool of the request is called."""
+    run = [item for item in m.items if is_run_by_provider(item)]
+    ids = {call_id_of(item) for item in run if call_id_of(item)}
+    run += [item for item in m.items if item.get("type") in _MADE and call_id_of(item) in ids] if ids else []
+    for item in run:
+        m.report(item, (), "lost", "the provider does not know what another one did")
+    m.leave_out({id(item) for item in run})
 
 
 def _leave_out_copies(m: Mending) -> None:
