@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import httpx2
@@ -166,6 +166,44 @@ def test_what_a_server_says_each_time_is_asked_once(what: str, stream: bool) -> 
     assert len(canned.seen) == 1
 
 
+HOLLOW: dict[str, Any] = {
+    "an empty choice": [{}],
+    "no message": [{"index": 0, "message": None, "finish_reason": "stop"}],
+    "a message of another type": [{"index": 0, "message": "Hi", "finish_reason": "stop"}],
+}
+
+
+@forms
+@pytest.mark.parametrize("what", HOLLOW)
+def test_a_choice_without_a_message_is_not_an_answer(what: str, stream: bool) -> None:
+    canned = Canned({"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": HOLLOW[what]})
+    with pytest.raises(ul.ServerError, match="not a response of openai-chat"):
+        sync([canned.upstream], stream)
+    chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [{}]}
+    events = [b"data: %s\n\n" % json.dumps(chunk).encode(), b"data: [DONE]\n\n"]
+    with pytest.raises(ul.APIError):
+        sync([Canned(lambda: canned_stream(*events)).upstream], True)
+
+
+@forms
+@pytest.mark.parametrize("said", ["", "Hel", None])
+def test_an_error_in_a_choice_is_the_error(said: str | None, stream: bool) -> None:
+    """As OpenRouter sends it, whose upstream failed when the answer had begun."""
+    error = {"code": 429, "message": "Provider returned error: slow down"}
+    choice: dict[str, Any] = {"index": 0, "finish_reason": "error", "error": error}
+    if said is not None:
+        choice["message"] = {"role": "assistant", "content": said}
+    head = {"id": "c", "created": 1, "model": "m"}
+    canned = Canned({**head, "object": "chat.completion", "choices": [choice]})
+    with pytest.raises(ul.RateLimitError, match="slow down"):
+        sync([canned.upstream], stream)
+    choice["delta"] = choice.pop("message", {})
+    chunk = json.dumps({**head, "object": "chat.completion.chunk", "choices": [choice]})
+    canned = Canned(lambda: canned_stream(b"data: %s\n\n" % chunk.encode(), b"data: [DONE]\n\n"))
+    with pytest.raises(ul.RateLimitError, match="slow down"):
+        sync([canned.upstream], stream)
+
+
 def test_pings_are_no_answer() -> None:
     ping = b'event: ping\ndata: {"type": "ping"}\n\n'
     canned = Canned(lambda: canned_stream(ping, ping), protocol="anthropic-messages")
@@ -184,7 +222,7 @@ def test_an_endless_stream_of_nothing_ends() -> None:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_an_answer_that_is_ill_formed_is_the_providers_error(protocol: str) -> None:
     proof = adapter(protocol).kinds["response"].proof
-    key = next(key for key, wanted in proof.items() if wanted is list)
+    key = next(key for key, wanted in proof.items() if wanted is list or isinstance(wanted, Mapping))
     canned = Canned({key: [5, "x", None]}, protocol=protocol)
     try:
         sync([canned.upstream], False)

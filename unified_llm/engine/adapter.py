@@ -43,9 +43,9 @@ __all__ = [
 
 Event = dict[str, Any]
 
-Proof = MappingABC[str, type | tuple[str, ...]]
-"""What makes a JSON object an answer, or an event, of a protocol: any of these keys with a value of that type, or with
-a string that begins with one of those."""
+Proof = MappingABC[str, type | tuple[str, ...] | MappingABC[str, type]]
+"""What makes a JSON object an answer, or an event, of a protocol: any of these keys with a value of that type, with a
+string that begins with one of those, or with a list that has an object with one of these keys and types."""
 
 
 class Kind(NamedTuple):
@@ -55,6 +55,7 @@ class Kind(NamedTuple):
     default: a request goes to a provider, everything else to a client. `signs` are keys by which a document of this
     kind is distinguished from those of the others, `mark` a key with the one value that is enough (`document_kind.py`).
     `proof` is what an answer of this kind is recognized by; without one every JSON object is such an answer.
+    `errors` are the paths at which an answer of this kind may have the error that it failed with.
     """
 
     read: Callable[[Any, Reader], Any]
@@ -64,6 +65,7 @@ class Kind(NamedTuple):
     signs: tuple[str, ...] = ()
     mark: tuple[str, str] | None = None
     proof: Proof = MappingProxyType({})
+    errors: tuple[tuple[str | int, ...], ...] = (("error",),)
 
 
 class Route(NamedTuple):

@@ -198,8 +198,8 @@ def _read_content(own: Node, wire: Node, place: int, home: Node, r: Reader) -> t
 
 
 def write_response(c: Node, w: Writer) -> Any:
-    """Write a response; one that failed without output becomes an error document."""
-    if c.get("error") and not c.get("output"):
+    """Write a response; one that failed becomes an error document."""
+    if c.get("error") and (c.get("status") == "failed" or not c.get("output")):
         return _write_failure(c, w)
     wire: Node = {}
     output = c.pop("output", None) or []
@@ -316,6 +316,7 @@ def _write_failure(c: Node, w: Writer) -> Node:
     """A failed response as the error body of a failed request."""
     if c.get("status") == "failed":
         del c["status"]
-    c.pop("output", None)
+    if not c.get("output"):
+        c.pop("output", None)
     error = c.pop("error")
     return write_error_body(error, w)

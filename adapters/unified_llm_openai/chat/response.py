@@ -100,11 +100,18 @@ def read_head(w: Node, node: Node) -> None:
 
 
 def _read_choice(wire: Any, place: int, node: Node, r: Reader) -> None:
+    failure = wire.get("error") if type(wire) is dict and place == 0 else None
+    if type(failure) is dict and failure:
+        # Routers send it where the answer begins, or beside as much of it as there was.
+        node["status"], node["error"] = "failed", read_error_node({"error": failure}, r)
+        r.form(node, "error", "choice")
     if type(wire) is not dict or type(wire.get("message")) is not dict:
         items = [r.unread(wire, _choices.name)]
         finish = None
     else:
         rest = wire.copy()
+        if "error" in node:
+            del rest["error"]
         message = take(rest, "message")
         items = read_message_items(message, wire["message"], place, r, [], answer=True)
         finish = message_and_choice(items, rest, message, wire, place, r)
@@ -177,7 +184,8 @@ def _read_logprobs(rest: Node, items: list[Node], wire: Node, r: Reader) -> None
 
 def write_response(c: Node, w: Writer) -> Any:
     """Write a completion; one that failed without output becomes an error document."""
-    if c.get("status") == "failed" or (c.get("error") and not c.get("output")):
+    inside = w.form(c, "error") == "choice" and c.get("error")
+    if (c.get("status") == "failed" or (c.get("error") and not c.get("output"))) and not inside:
         return _write_failure(c, w)
     wire: Node = {}
     if w.source is None and not is_born_here(w.doc, w):
@@ -195,6 +203,10 @@ def write_response(c: Node, w: Writer) -> Any:
         wire["choices"] = [_write_choice(output or [], finish_word(c, w.doc, output, w), 0, w)]
         for place, choice in enumerate(c.pop("choices", None) or (), 1):
             wire["choices"].append(w.piece(partial(_write_other, node=choice, place=place), choice))
+        if inside:
+            c.pop("status", None)
+            body = write_error_body(c.pop("error"), w)
+            wire["choices"][0] = {**body, **wire["choices"][0]}
     usage = c.get("usage")
     if type(usage) is dict:
         del c["usage"]

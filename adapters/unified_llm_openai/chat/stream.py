@@ -238,6 +238,10 @@ class ChatReader:
         if data.get("error"):
             return self._error(data, event)
         choices = data.get("choices")
+        failure = at(choices, (0, "error"))
+        if type(failure) is dict and failure:
+            bare = {key: value for key, value in data["choices"][0].items() if key != "error"}
+            return self._error({**data, "choices": [bare, *data["choices"][1:]], "error": failure}, event)
         if type(choices) is not list or not choices or self.ended:
             return [self._whole(event, self._beside_choices(data))]
         events: list[Event] = []

@@ -39,6 +39,7 @@ from ...foundation.json_codec import detached, dump, parse
 from ...foundation.terminal import printable
 from ..upstreams.upstream import Upstream
 from .deadline import DeadlineReached
+from .response_check import error_in
 
 __all__ = [
     "BROKEN",
@@ -108,25 +109,29 @@ def refused(upstream: Upstream, status: int, headers: Mapping[str, str], raw: by
     return failed(upstream, error, body, model, sent, headers)
 
 
-def failed_answer(upstream: Upstream, value: Any, headers: Mapping[str, str], model: str | None) -> APIError | None:
+def failed_answer(
+    upstream: Upstream, kind: str, value: Any, headers: Mapping[str, str], model: str | None
+) -> APIError | None:
     """The error in a whole answer that failed, or of a router whose upstream did; None for other answers.
 
     `.body` is all of it.
     """
     if type(value) is not dict:
         return None
-    if type(value.get("error")) is dict and value["error"]:
-        error = canonical_error(upstream, upstream.secrets.hidden({"error": value["error"]}), 200, headers)
+    shown = upstream.secrets.hidden(value)
+    given = error_in(split(upstream.protocol)[0], kind, shown)
+    if given is not None:
+        error = canonical_error(upstream, {"error": given}, 200, headers)
     elif value.get("status") == "failed":
         # (What stopped it stands elsewhere, or nowhere. An answer that was blocked may be called "failed" too.)
-        found = _read(upstream, "response", upstream.secrets.hidden(value), 200, headers)
+        found = _read(upstream, "response", shown, 200, headers)
         if found is None or found.get("status") != "failed":
             return None
         error = {"type": "server_error", "message": FAILED, **(found.get("error") or {})}
         error.pop("extra", None)
     else:
         return None
-    return failed(upstream, error, value, model, None, headers)
+    return failed(upstream, error, shown, model, None, headers)
 
 
 def _redirected(upstream: Upstream, status: int, headers: Mapping[str, str]) -> str:

@@ -304,8 +304,10 @@ def _once(ask: Ask, upstream: Upstream, sent: Converted, operation: Operation | 
                 raise httpx2.DecodingError("the compressed body ends before its checksum")
             if not ask.stream:
                 answer = whole(upstream, raw, head, deleting=ask.http.get("method") == "DELETE")
-                if _awaits(ask) and (broken := failed_answer(upstream, answer.value, headers, model)) is not None:
-                    raise broken
+                if _awaits(ask):
+                    broken = failed_answer(upstream, head["kind"], answer.value, headers, model)
+                    if broken is not None:
+                        raise broken
                 return answer
             from .stream_adaptation import as_stream
 

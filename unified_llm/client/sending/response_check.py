@@ -7,11 +7,13 @@ of theirs are recognized by (`Kind.proof`, `Streams.proof`); the rule that uses 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ...engine.adapter import Adapter, Proof
+from ...foundation.json_paths import at
 
-__all__ = ["is_answer", "is_event"]
+__all__ = ["error_in", "is_answer", "is_event"]
 
 
 def is_answer(adapter: Adapter, kind: str, value: Any) -> bool:
@@ -45,6 +47,23 @@ def is_event(adapter: Adapter, event: dict[str, Any]) -> bool:
     )
 
 
+def error_in(adapter: Adapter, kind: str, value: Any) -> dict[str, Any] | None:
+    """The error in a whole answer, if it has one: work that failed, or a router whose upstream did.
+
+    >>> from unified_llm.engine.registry import adapter
+    >>> error_in(adapter("openai-responses"), "response", {"status": "failed", "error": {"code": "server_error"}})
+    {'code': 'server_error'}
+    >>> error_in(adapter("openai-chat"), "response", {"choices": [{"error": {"code": 502}}]})
+    {'code': 502}
+    """
+    declared = adapter.kinds.get(kind)
+    for path in declared.errors if declared is not None else (("error",),):
+        found = at(value, path)
+        if type(found) is dict and found:
+            return found
+    return None
+
+
 def _proven(proof: Proof, value: dict[str, Any]) -> bool:
     for key, wanted in proof.items():
         if _fits(value.get(key), wanted):
@@ -52,7 +71,13 @@ def _proven(proof: Proof, value: dict[str, Any]) -> bool:
     return not proof
 
 
-def _fits(value: Any, wanted: type | tuple[str, ...]) -> bool:
+def _fits(value: Any, wanted: type | tuple[str, ...] | Mapping[str, type]) -> bool:
+    if isinstance(wanted, Mapping):
+        return type(value) is list and (not value or any(_has(each, wanted) for each in value))
     if wanted is list and type(value) is list:
         return not value or any(type(each) is dict for each in value)  # `[null]` has no choice
     return type(value) is wanted if isinstance(wanted, type) else type(value) is str and value.startswith(wanted)
+
+
+def _has(value: Any, wanted: Mapping[str, type]) -> bool:
+    return type(value) is dict and any(type(value.get(key)) is kind for key, kind in wanted.items())
