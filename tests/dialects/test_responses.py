@@ -157,3 +157,26 @@ def test_a_call_that_the_server_executes_stays_with_it() -> None:
     # Any other server means a tool of the client.
     there = ul.convert(SEARCHED, source=RESPONSES, target=CHAT, kind="response").value
     assert there["choices"][0]["finish_reason"] == "tool_calls"
+
+
+SHELL = {"type": "local_shell_call", "call_id": "c1", "status": "completed",
+         "action": {"type": "exec", "command": ["ls"], "env": {}}}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"type": "function_call_output", "call_id": "c1", "output": "a.txt"},
+        {"type": "local_shell_call_output", "id": "c1", "output": "a.txt"},
+    ],
+)
+def test_a_local_shell_call_keeps_its_result(answer: Node) -> None:
+    """Codex answers it with the output of a function."""
+    done = send("groq", input=[USER, SHELL, answer, USER])
+    assert done.value["input"] == [USER, SHELL, answer, USER]
+    assert fates(done) == {}
+
+
+def test_a_local_shell_call_without_a_result_gets_one() -> None:
+    made = send("groq", input=[USER, SHELL, USER]).value["input"][2]
+    assert (made["type"], made["call_id"]) == ("function_call_output", "c1")

@@ -119,7 +119,13 @@ adapter = Adapter(
     unknown_previous=400,
     # https://platform.openai.com/docs/guides/conversation-state https://platform.openai.com/docs/guides/reasoning
     repair=Rules(
-        calls={**CALLS, "computer_call": "computer_call_output", "apply_patch_call": "apply_patch_call_output"},
+        calls={
+            **CALLS,
+            "computer_call": "computer_call_output",
+            "apply_patch_call": "apply_patch_call_output",
+            # As Codex answers it; an output of its own has the id of the call.
+            "local_shell_call": "function_call_output",
+        },
         paired=True,
         by_name="any",
         unique=True,

@@ -19,6 +19,10 @@ __all__ = ["Pairs", "hashed", "is_by_name", "is_call"]
 Node = dict[str, Any]
 
 
+# Results that have the id of their call for their own.
+_NAMED_BY_ID = frozenset(("local_shell_call_output",))
+
+
 class Pairs:
     """Which result answers which call, and what is left on both sides."""
 
@@ -32,12 +36,13 @@ class Pairs:
         self.strays: list[Node] = []
         # The open calls of each id: a queue for each step that has some, the steps in their order.
         self._waiting: dict[str, list[deque[Node]]] = {}
+        told = {item.get("id") for item in items if item.get("type") in _NAMED_BY_ID}
         step, before = 0, False
         for item in items:
             model, kind = is_model(item), item.get("type")
             step += model and not before
             before = model
-            if kind in kinds and is_call(item, kinds):
+            if kind in kinds and is_call(item, kinds) and not (told and item["call_id"] in told):
                 self._wait(item, step)
             elif kind in results and not is_by_name(item, rules):
                 self._answer(item)
