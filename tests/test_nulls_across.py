@@ -69,3 +69,19 @@ def test_nulls_of_a_place_are_not_sent_where_it_has_none() -> None:
     done = ul.convert(body, source="openai-responses", target="openai-chat")
     location = done.value["web_search_options"]["user_location"]
     assert location == {"type": "approximate", "approximate": {"country": "NO"}}
+
+
+def test_an_output_that_is_null_is_an_empty_list() -> None:
+    body = {"id": "r", "object": "response", "created_at": 1, "model": "m", "status": "completed", "output": None}
+    assert ul.read(body, "openai-responses", "response").output == []
+    assert ul.convert(body, source="openai-responses", target="openai-responses", kind="response").value == body
+    text = {"type": "message", "role": "assistant", "id": "msg_1", "status": "completed",
+            "content": [{"type": "output_text", "text": "Hi", "annotations": []}]}  # fmt: skip
+    datas = [
+        {"type": "response.created", "sequence_number": 0, "response": {**body, "status": "in_progress"}},
+        {"type": "response.output_item.done", "sequence_number": 1, "output_index": 0, "item": text},
+        {"type": "response.completed", "sequence_number": 2, "response": body},
+    ]
+    events = [{"event": data["type"], "data": data} for data in datas]
+    assert list(ul.convert_stream(events, source="openai-responses", target="openai-responses")) == events
+    assert "Hi" in str(ul.collect(ul.read_stream(events, "openai-responses"))["output"])

@@ -48,6 +48,9 @@ def read_response(w: Node, r: Reader) -> Node:
             continue
         if type(w[key]) is list:
             node[key] = read_items(w.pop(key), r)
+        elif w[key] is None and key == "output":
+            node[key] = w.pop(key) or []
+            r.form(node, key, "null")
         elif w[key] is None or (type(w[key]) is str and key != "output"):
             node[key] = w.pop(key)
     read_settings(w, node, r)
@@ -100,8 +103,9 @@ def write_response(c: Node, w: Writer) -> Node:
     if own and not w.dialect.get("strict"):
         wire = resource(c, w)
         wire.update({key: write_items(c.pop(key), w) for key in ("output", "input") if key in c})
-        if w.form(c, "output") == "empty":
-            wire.setdefault("output", [])
+        form = w.form(c, "output")
+        if form and not wire.get("output"):
+            wire["output"] = None if form == "null" else []
         return _with_alias(wire, w)
     output = c.pop("output", None) or []
     if not own:

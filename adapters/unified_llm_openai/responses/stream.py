@@ -252,7 +252,8 @@ class ResponsesReader:
                     # Some servers end with an empty output, whatever was done: the items are those of the stream.
                     output = None
                     del response["output"]
-                    self.r.form(response, "output", "empty")
+                    if "extra" not in response or self.r.extra(response).get("form", {}).get("output") != "null":
+                        self.r.form(response, "output", "empty")
                 self.open.finish(output if type(output) is list else None, out)
             self.state = "closed"
         else:
