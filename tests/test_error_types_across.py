@@ -51,6 +51,8 @@ SERVERS = [
     (CHAT, 400, _chat("litellm.ContextWindowExceededError: no", "None"), "context_overflow"),
     (CHAT, 429, _chat("Too many tokens, please wait before trying again."), "rate_limit"),
     (CHAT, 400, {"code": "invalid argument", "error": "Incorrect API key provided: x"}, "authentication"),
+    (CHAT, 413, _chat("Request too large for model `x`: Limit 6000, Requested 9000", "tokens",
+                      code="rate_limit_exceeded"), "too_large"),
     (MESSAGES, 400, {"message": TOO_LONG}, "context_overflow"),
     (MESSAGES, 400, _messages(TOO_LONG), "context_overflow"),
     (MESSAGES, 400, _messages("Your credit balance is too low to access the Anthropic API."), "quota"),

@@ -117,6 +117,7 @@ _BY_STATUS = {
 }
 # OpenAI's word for an overload is that of every failure of its own; the status distinguishes them.
 _OVERLOAD = (503, 529)
+_TOO_LARGE = 413
 
 
 def is_shared(word: Any) -> bool:
@@ -127,10 +128,13 @@ def is_shared(word: Any) -> bool:
 def classify(word: Any, code: Any, message: Any, status: int | None) -> str:
     """The canonical type of an error."""
     if type(code) is str and code in CODES:
-        return CODES[code]
+        # A request that is larger than the limit itself (Groq) is never let through.
+        return "too_large" if status == _TOO_LARGE and CODES[code] == "rate_limit" else CODES[code]
     if status is None or status < 400:  # an error in an answer that went well may have its status as its code
         status = code if type(code) is int else None
     found = TYPES.reads.get(word) if type(word) is str else None
+    if status == _TOO_LARGE and found == "rate_limit":
+        return "too_large"
     if found == "server_error" and status in _OVERLOAD:
         return "overloaded"
     return class_of(found, message, status, _BY_STATUS)

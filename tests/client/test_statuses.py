@@ -211,3 +211,37 @@ def test_a_request_without_a_model_is_refused_where_the_model_is_in_the_url(surf
     assert answer.status_code == 400 and "model" in answer.text and not there.seen
     with pytest.raises(ul.InvalidBody, match="/model"):
         ul.Client(there.upstream).responses.create(input="Hi")
+
+
+RESET = 1_800_000_000_000
+NOW = "Fri, 15 Jan 2027 08:00:00 GMT"  # what `RESET` is
+WAITS: list[tuple[str, dict[str, str], dict[str, Any], float | None]] = [
+    ("Rate limit reached for x on tokens per min. Please try again in 1.5s. Visit https://x.", {}, {}, 1.5),
+    ("Rate limit reached. Please try again in 20ms.", {}, {}, 0.02),
+    ("Rate limit reached. Please try again in 6m0s.", {"retry-after": "3"}, {}, 3),
+    ("Rate limit reached. Please try again in 6m0s.", {}, {}, 360),
+    ("Please retry after 20 seconds.", {}, {}, 20),
+    ("Please try again later.", {}, {}, None),
+    ("Rate limit exceeded", {"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(RESET + 5000), "date": NOW}, {}, 5),
+    ("Rate limit exceeded", {"date": NOW},
+     {"headers": {"X-RateLimit-Limit": "50", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(RESET + 9000)}}, 9),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("message", "headers", "metadata", "wait"), WAITS)
+def test_a_limit_shows_when_it_ends(
+    message: str, headers: dict[str, str], metadata: dict[str, Any], wait: float | None
+) -> None:
+    body = {"error": {"message": message, "code": 429, "metadata": metadata}}
+    there = Canned(lambda: httpx2.Response(429, json=body, headers=headers))
+    with pytest.raises(ul.RateLimitError) as caught:
+        ul.Client(there.upstream, retry=ul.Retry.never()).responses.create(input="Hi")
+    assert caught.value.retry_after == wait
+
+
+def test_a_request_that_is_larger_than_the_limit_is_sent_once() -> None:
+    error = {"message": "Request too large", "type": "tokens", "code": "rate_limit_exceeded"}
+    there = Canned(lambda: httpx2.Response(413, json={"error": error}))
+    with pytest.raises(ul.InvalidRequestError):
+        ul.Client(there.upstream).responses.create(input="Hi")
+    assert len(there.seen) == 1

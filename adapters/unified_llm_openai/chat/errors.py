@@ -9,11 +9,12 @@ https://platform.openai.com/docs/guides/error-codes
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.error_headers import read_http
+from unified_llm.engine.shared.error_headers import read_hints, read_http
 
 from ..errors import TYPES, classify, fit_code, is_shared, pop_http, tell_type, write_http
 from .error_places import PLACES, mark_places, marked_places, placed, read_places
@@ -135,7 +136,18 @@ def _typed(error: Node, own: Node | None, r: Reader) -> Node:
     if places:
         mark_places(error, places, r)
     read_http(error, r)
+    _read_passed_headers(error, own or {}, r)
     return error
+
+
+def _read_passed_headers(error: Node, own: Node, r: Reader) -> None:
+    """The advice in the headers of the upstream, which a router has in the body (OpenRouter: `metadata.headers`)."""
+    headers, metadata = r.http.get("headers"), own.get("metadata")
+    said = metadata.get("headers") if type(metadata) is dict else None
+    if isinstance(headers, Mapping) and type(said) is dict and "status" in error:
+        dated = {name: value for name, value in headers.items() if name.lower() == "date"}
+        for key, value in read_hints({**said, **dated}).items():
+            error.setdefault(key, value)
 
 
 def _meant(word: Any, code: Any, r: Reader) -> str | None:

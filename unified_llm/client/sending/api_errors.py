@@ -18,6 +18,7 @@ from ...engine.pairs.reading import Reader
 from ...engine.registry import provider_of, split
 from ...engine.shared.answer_ends import FAILED
 from ...engine.shared.error_headers import read_hints
+from ...engine.shared.error_messages import wait_by_message
 from ...foundation.errors import (
     APIConnectionError,
     APIError,
@@ -164,6 +165,9 @@ def failed(
         page = message if isinstance(message, str) and message.strip() else body
         message = _hint(page, code)
         error = {**error, "message": message}
+    wait = wait_by_message(message) if issubclass(kind, (RateLimitError, OverloadedError)) else None
+    if wait is not None and error.keys().isdisjoint(("retry_after", "retry_at")):
+        error = {**error, "retry_after": wait}
     hidden = upstream.secrets.hidden({**error, "message": message})
     return _made(kind, upstream, hidden, model, status=code, headers=headers, body=upstream.secrets.hidden(body))
 

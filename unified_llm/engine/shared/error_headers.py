@@ -25,6 +25,7 @@ __all__ = [
     "header_safe",
     "read_hints",
     "read_http",
+    "seconds_of",
     "sent_status",
     "settle_status",
     "write_hints",
@@ -38,6 +39,7 @@ HINTS = ("retry_after", "retry_at", "should_retry", "rate_limits")
 _SPAN = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
 _UNITS = (86_400, 3_600, 60, 1, 0.001)
 _BOOLS = {"true": True, "false": False}
+_EARLIEST = 10**9  # the year 2001, in seconds
 
 
 _UNSAFE = re.compile(r"[^\x20-\x7e]")
@@ -83,6 +85,8 @@ def read_hints(headers: Any, rates: RateHeaders = _GENERIC) -> Node:
     error: Node = {}
     milliseconds, after = _number(said.get("retry-after-ms", "")), _number(said.get("retry-after", ""))
     until = _moment(said.get("retry-after", "")) if after is None else None
+    if until is None and said.get("x-ratelimit-remaining") == "0":
+        until = _stamp(said.get("x-ratelimit-reset", ""))
     if milliseconds is not None:
         error["retry_after"] = _short(milliseconds / 1000)
     elif after is not None:
@@ -106,7 +110,7 @@ def _read_limit(kind: str, said: Mapping[str, str], rates: RateHeaders, sent: da
         if count is not None:
             limit[field] = count
     reset = said.get(rates.name.format(kind=kind, field="reset"), "")
-    seconds, moment = _seconds(reset), _moment(reset)
+    seconds, moment = seconds_of(reset), _moment(reset)
     if seconds is not None:
         limit["reset_after"] = seconds
     elif moment is not None and sent is not None:
@@ -207,8 +211,12 @@ def _number(text: str) -> int | float | None:
     return _short(number) if isfinite(number) and number >= 0 else None
 
 
-def _seconds(text: str) -> int | float | None:
-    """Seconds of a span such as `6m0s`, `20ms`, or a bare number of them."""
+def seconds_of(text: str) -> int | float | None:
+    """Seconds of a span such as `6m0s`, `20ms`, or a bare number of them.
+
+    >>> [seconds_of(text) for text in ("6m0s", "20ms", "1.5s", "7", "soon")]
+    [360, 0.02, 1.5, 7, None]
+    """
     match = _SPAN.fullmatch(text)
     if text and match:
         return _short(sum(float(count) * unit for count, unit in zip(match.groups(), _UNITS) if count))
@@ -222,6 +230,17 @@ _LAST = 253_402_300_799
 def _is_span(seconds: Any) -> TypeGuard[float]:
     """Whether a number of seconds, of a span or since 1970, can be sent: no header has what no date can name."""
     return type(seconds) in (int, float) and 0 <= seconds <= _LAST
+
+
+def _stamp(text: str) -> datetime | None:
+    """A time as milliseconds since 1970 (OpenRouter) or seconds; None for less, which is a span.
+
+    https://openrouter.ai/docs/api-reference/errors
+    """
+    number = _number(text) or 0
+    if not _EARLIEST <= number < _EARLIEST * 10_000:
+        return None
+    return datetime.fromtimestamp(number / 1000 if number >= _EARLIEST * 100 else number, UTC)
 
 
 def _span(seconds: Any) -> str | None:

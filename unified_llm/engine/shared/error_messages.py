@@ -3,15 +3,18 @@ status for every bad request.
 
 Bedrock, Text Generation Inference, llama.cpp, LiteLLM and others have their own words for a prompt that is too long;
 Anthropic refuses with a bad request an account that is used up and content that its filter stops, and xAI and Google
-refuse a wrong key with one.
+refuse a wrong key with one. When to come back is only in the message too, at times.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["class_by_message", "class_of"]
+from .error_headers import seconds_of
+
+__all__ = ["class_by_message", "class_of", "wait_by_message"]
 
 _VAGUE = (None, "invalid_request", "server_error", "other")
 _SIGNS = {
@@ -64,3 +67,22 @@ def class_of(kind: str | None, message: Any, status: Any, by_status: Mapping[int
         if kind in (None, "invalid_request") or (kind == "server_error" and refused):
             kind = by_status.get(status, "invalid_request" if refused else "server_error")
     return class_by_message(kind, message) or "other"
+
+
+# "Please try again in 6m0s." (OpenAI, Groq), "Please retry after 20 seconds." (Azure), "retry in 37.2s." (Google).
+_WAIT = re.compile(r"(?:try again|retry) (?:in|after) (\d[\d.dhms]*)(?: ?(seconds?|minutes?))?\b", re.IGNORECASE)
+
+
+def wait_by_message(message: Any) -> int | float | None:
+    """The seconds after which a message advises to try again.
+
+    >>> [wait_by_message(f"Rate limit reached. Please {text}.") for text in ("try again in 6m0s", "try again in 20ms")]
+    [360, 0.02]
+    >>> wait_by_message("Please retry after 20 seconds."), wait_by_message("Please try again later.")
+    (20, None)
+    """
+    found = _WAIT.search(message) if type(message) is str else None
+    if found is None:
+        return None
+    seconds = seconds_of(found[1])
+    return seconds * 60 if seconds is not None and (found[2] or "").lower().startswith("minute") else seconds
