@@ -352,3 +352,25 @@ def content_of(body: Node) -> list[Node]:
     (turn,) = body.get("messages") or body.get("contents") or body["input"]
     parts: list[Node] = turn.get("content") or turn["parts"]
     return parts
+
+
+@pytest.mark.parametrize(
+    ("target", "path"),
+    [
+        ("openai-chat", ("max_completion_tokens",)),
+        ("openai-responses", ("max_output_tokens",)),
+        ("google-generate-content", ("generationConfig", "maxOutputTokens")),
+        ("google-interactions", ("generation_config", "max_output_tokens")),
+        ("amazon-converse", ("inferenceConfig", "maxTokens")),
+    ],
+)
+def test_a_limit_of_no_output_becomes_the_least(target: str, path: tuple[str, ...]) -> None:
+    """Messages fills its cache with such a request, and other services refuse it."""
+    body = {"model": "m", "max_tokens": 0, "messages": [{"role": "user", "content": "Hi"}]}
+    done = ul.convert(body, source="anthropic-messages", target=target)
+    value = done.value
+    for key in path:
+        value = value[key]
+    assert value == (16 if target == "openai-responses" else 1)
+    assert ("/max_tokens", "approximated") in [(loss.path, loss.fate) for loss in done.losses]
+    assert ul.convert(body, source="anthropic-messages", target="anthropic-messages").value == body

@@ -16,6 +16,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.output_limit import raise_output_limit
 from unified_llm.foundation.json_codec import dump_text, load_text
 from unified_llm.models.effort import budget_within, clamp, effort_of, nearest
 from unified_llm.models.profiles import ModelProfile, ReasoningProfile, profile
@@ -138,6 +139,7 @@ def settle_settings(c: Node, w: Writer) -> None:
     """Leave out what the model refuses, and more output than it makes; a temperature is at most 1 here."""
     if is_own(w):
         return
+    raise_output_limit(c, w)
     model = model_of(w)
     most, limit = model.output_tokens, c.get("max_output_tokens")
     if most is not None and type(limit) is int and limit > most:

@@ -10,6 +10,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import NATIVE, Fated, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.output_limit import raise_output_limit
 from unified_llm.foundation.errors import InvalidBody
 from unified_llm.models.profiles import profile
 
@@ -89,6 +90,7 @@ def write_request(c: Node, w: Writer) -> Node:
         w.added(config, _FLAG, "tools of the provider stand beside functions")
     if hollow_config(c, config, w):
         wire["toolConfig"] = config
+    raise_output_limit(c, w)
     write_settings(c, wire, w)
     _sign_foreign_calls(contents, w)
     write_route(c, wire, w)

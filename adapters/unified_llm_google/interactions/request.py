@@ -14,6 +14,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.output_limit import raise_output_limit
 from unified_llm.foundation.errors import CapabilityRefused, InvalidBody
 
 from .content import user_parts
@@ -49,6 +50,7 @@ def write_request(c: Node, w: Writer) -> Node:
     _hoist(c, w)
     if "input" in c:
         wire["input"] = write_input(c, w)
+    raise_output_limit(c, w)
     write_settings(c, wire, w, REQUEST)
     _keep_nothing(wire, w)
     w.http.update(method="POST", path="/interactions")

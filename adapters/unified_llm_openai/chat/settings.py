@@ -10,6 +10,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, Owned, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.output_limit import raise_output_limit
 
 from ..demands import (
     enforce_schema,
@@ -53,6 +54,7 @@ def read_settings(w: Node, c: Node, r: Reader) -> None:
 def write_settings(c: Node, wire: Node, w: Writer) -> None:
     """Write the settings of a request into `wire`, in the spelling of the target's dialect."""
     if "max_output_tokens" in c:
+        raise_output_limit(c, w)
         wire[_limit(c, w)] = c.pop("max_output_tokens")
     if type(c.get("stop")) is list and len(c["stop"]) == 1 and w.form(c, "stop"):
         wire["stop"] = c.pop("stop")[0]

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.output_limit import raise_output_limit
 
 from ..demands import fit_identifier, fit_words, with_mode
 from ..effort import drop_refused
@@ -84,12 +84,9 @@ def _write(c: Node, w: Writer, path: str) -> Node:
         if "tool_choice" in c:
             fit_words(c, w)
     held = {} if own or w.dialect.get("penalties") else {key: c.pop(key) for key in _PENALTIES if key in c}
+    raise_output_limit(c, w, _LEAST_OUTPUT)
     REQUEST.write(c, wire, w, w.doc)
     c.update(held)
-    limit = wire.get("max_output_tokens")
-    if not own and type(limit) is int and limit < _LEAST_OUTPUT:
-        wire["max_output_tokens"] = _LEAST_OUTPUT
-        c["max_output_tokens"] = Fated("approximated", f"the least is {_LEAST_OUTPUT}")
     if w.model:
         wire["model"] = w.model
     if not own and path == "responses" and "store" not in wire and w.source not in _KEEPING:
