@@ -5,6 +5,7 @@ https://platform.openai.com/docs/guides/audio
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import pytest
@@ -70,3 +71,40 @@ def test_audio_without_a_transcript_is_lost(target: str) -> None:
     done = ul.convert(spoken(data="AAAA"), source=CHAT, target=target, kind="response")
     assert not (done.value["content"] if target == MESSAGES else done.value["output"][0]["content"])
     assert [loss.fate for loss in done.losses if loss.path == "/choices/0/message/audio"] == ["lost"]
+
+
+def pieces(kind: str) -> list[Node]:
+    """What Gemini streams of audio: parts of one recording, each in base64 of its own."""
+    out = []
+    for number, sound in enumerate((SOUND[:100], SOUND[100:301], SOUND[301:])):
+        data = {"mimeType": kind, "data": base64.b64encode(sound).decode()}
+        candidate: Node = {"content": {"role": "model", "parts": [{"inlineData": data}]}, "index": 0}
+        if number == 2:
+            candidate["finishReason"] = "STOP"
+        out.append({"event": None, "data": {"candidates": [candidate], "responseId": "r", "modelVersion": "m"}})
+    return out
+
+
+SOUND = bytes(range(256)) * 3
+
+
+def test_audio_in_pieces_is_one_audio_of_chat() -> None:
+    source = "google-generate-content"
+    stream = ul.convert_stream(pieces("audio/L16;codec=pcm;rate=24000"), source=source, target=CHAT)
+    chunks_ = [event["data"] for event in stream if event["data"] != "[DONE]"]
+    data = [c["delta"]["audio"]["data"] for chunk in chunks_ for c in chunk["choices"] if "audio" in c["delta"]]
+    assert base64.b64decode("".join(data)) == SOUND
+    assert "/1/data/candidates/0/content/parts/0" not in [loss.path for loss in stream.losses]
+    body = pieces("audio/L16;codec=pcm;rate=24000")
+    parts = [part for event in body for part in event["data"]["candidates"][0]["content"]["parts"]]
+    whole = {"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}]}
+    done = ul.convert(whole, source=source, target=CHAT, kind="response").value
+    assert base64.b64decode(done["choices"][0]["message"]["audio"]["data"]) == SOUND
+
+
+def test_audio_with_a_head_is_not_joined() -> None:
+    stream = ul.convert_stream(pieces("audio/wav"), source="google-generate-content", target=CHAT)
+    assert base64.b64encode(SOUND[:100]).decode() in str(list(stream))
+    assert [loss.path for loss in stream.losses if loss.detail == "an answer of Chat holds one audio part"] == [
+        f"/{number}/data/candidates/0/content/parts/0" for number in (1, 2)
+    ]

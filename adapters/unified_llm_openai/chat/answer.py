@@ -19,6 +19,7 @@ from ..logprobs import NO_ALTERNATIVES, take_logprobs
 from .content import assistant_parts, citations, has_pictures, pictures
 from .messages import AUDIO_KEYS, HOLLOW, is_call, report_moved, tagged_content, write_call, write_legacy_call
 from .reasoning import seal_message, write_reasoning
+from .sounds import goes_on, joined_base64
 from .tables import REFUSES
 from .tools import write_arguments
 
@@ -93,11 +94,16 @@ def message_fields(c: Node, w: Writer) -> Node:
     else:
         start, said = w.context.get("offset", 0), 0
         texts: dict[str, list[str]] = {}  # in pieces, where there are several
+        sounds: list[Node] = []
         for part in content or ():
             if part.get("type") == "output_audio":
+                if sounds and goes_on(sounds, part):
+                    sounds.append(part)
+                    continue
                 if w.context.get("heard"):
                     w.drop(part, "an answer of Chat holds one audio part")
                     continue
+                sounds.append(part)
                 if "heard" in w.context:
                     w.context["heard"] = True
             if part.get("type") == "output_image" and has_pictures(w):
@@ -120,6 +126,10 @@ def message_fields(c: Node, w: Writer) -> Node:
                         texts.setdefault(key, [out[key]]).append(value)
         out.update({key: "".join(pieces) for key, pieces in texts.items()})
         w.context["offset"] = start
+        if len(sounds) > 1 and "audio" in out:
+            # A stream of generateContent has the audio in pieces, each a part of its own.
+            more = [w.piece(write_audio, part)["audio"]["data"] for part in sounds[1:]]
+            out["audio"]["data"] = joined_base64([sounds[0]["data"], *more])
     if "name" in c:
         out["name"] = c.pop("name")
     return out
