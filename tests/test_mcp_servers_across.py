@@ -61,7 +61,14 @@ def test_the_header_of_a_server_is_its_token_where_there_are_no_headers(headers:
     server = {"type": "mcp_server", "name": "s", "url": "https://s", "headers": headers}
     done = ul.convert(interaction(tools=[server]), source=INTERACTIONS, target=MESSAGES)
     assert done.value["mcp_servers"][0]["authorization_token"] == "T"
-    for others in ({"X-Key": "T"}, {"Authorization": "Basic T"}, {**headers, "X-Key": "T"}):
+    beside = ul.convert(
+        interaction(tools=[{**server, "headers": {**headers, "X-Key": "T"}}]), source=INTERACTIONS, target=MESSAGES
+    )
+    assert beside.value["mcp_servers"][0]["authorization_token"] == "T", "without it the server refuses every call"
+    (name,) = headers
+    assert told(beside)["/tools/0/headers/X-Key"] == ("tools.mcp", "lost")
+    assert told(beside)[f"/tools/0/headers/{name}"] == ("tools.mcp", "approximated")
+    for others in ({"X-Key": "T"}, {"Authorization": "Basic T"}):
         kept = {**server, "headers": others}
         lost = ul.convert(interaction(tools=[kept]), source=INTERACTIONS, target=MESSAGES)
         assert "authorization_token" not in lost.value["mcp_servers"][0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..pairs.mapping import Fated
+from ..pairs.mapping import Fated, take
 from ..pairs.writing import Writer
 
 __all__ = ["as_header", "as_token"]
@@ -12,6 +12,7 @@ __all__ = ["as_header", "as_token"]
 Node = dict[str, Any]
 
 _HEADER, _SCHEME = "Authorization", "Bearer "
+_AS_TOKEN = "sent as the token of the server"
 
 
 def as_header(c: Node, w: Writer) -> Node | None:
@@ -33,12 +34,19 @@ def as_header(c: Node, w: Writer) -> Node | None:
 
 
 def as_token(c: Node) -> str | None:
-    """The token among the headers of a server, which are consumed from the copy `c` if they hold nothing else."""
+    """The token among the headers of a server, consumed from the copy `c`; the others are left in it, to be reported.
+
+    A server that is called without its token refuses every call.
+    """
     headers = c.get("headers")
-    if type(headers) is not dict or len(headers) != 1 or c.get("authorization") is not None:
+    if type(headers) is not dict or c.get("authorization") is not None:
         return None
-    ((key, value),) = headers.items()
-    if key.lower() != _HEADER.lower() or type(value) is not str or not value.startswith(_SCHEME):
+    found = [(key, value) for key, value in headers.items() if key.lower() == _HEADER.lower()]
+    if len(found) != 1 or type(found[0][1]) is not str or not found[0][1].startswith(_SCHEME):
         return None
-    c["headers"] = Fated("approximated", "sent as the token of the server")
-    return value[len(_SCHEME) :]
+    ((key, value),) = found
+    if len(headers) == 1:
+        c["headers"] = Fated("approximated", _AS_TOKEN)
+    else:
+        take(c, "headers")[key] = Fated("approximated", _AS_TOKEN)
+    return str(value[len(_SCHEME) :])
