@@ -38,7 +38,7 @@ Node = dict[str, Any]
 
 CALLS = frozenset(("function_call", "custom_tool_call"))
 """Calls that a client executes, unless their `executor` is another."""
-RAN = "its provider executes it: a client would make the call again"
+RAN = "a call that its provider executes: a client would make it again"
 """Why a call that its provider executes is not written as one that waits for the client."""
 FAILED = "the response failed"
 INCOMPLETE = {"max_output_tokens": "length", "content_filter": "safety"}
