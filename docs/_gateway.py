@@ -12,14 +12,14 @@ from unified_llm.gateway.configuration import config
 
 PAGE = Path(__file__).parent / "gateway-configuration.md"
 START, END = "<!-- configuration -->", "<!-- /configuration -->"
-TABLES = [each for each in vars(config).values() if isinstance(each, type) and issubclass(each, config._Table)]
+TABLES = [each for each in vars(config).values() if isinstance(each, type) and issubclass(each, config.Table)]
 
 
 def reference() -> str:
     """The tables of all models, in the order of the file."""
     out = []
     for table in TABLES:
-        if table in (config.Config, config._Table):
+        if table in (config.Config, config.Table):
             continue
         out += [
             "",

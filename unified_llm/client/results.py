@@ -158,7 +158,7 @@ class Result(LateResponse, Generic[T]):
 
     @property
     def cost(self) -> Cost | None:
-        """What it cost at list prices; None without a usage or for a model that no catalog lists."""
+        """What it cost at the upstream's own prices, else at list prices; None without a usage or a known price."""
         return cost_of(self.usage, self._made.upstream, self._made.exchange)
 
     @property
@@ -222,16 +222,15 @@ def items_of(given: Any) -> list[Node]:
 
 
 def cost_of(usage: Any, upstream: Any, exchange: Exchange | None) -> Cost | None:
-    """The listed price of a usage at an upstream; None where it is not known."""
+    """The price of a usage at an upstream, its own or the listed one; None where it is not known."""
     from ..foundation.errors import InvalidBody, UnknownModel, UnknownProvider
-    from ..models.pricing import cost
+    from .upstreams.prices import bill
 
     model = (exchange.model if exchange else None) or getattr(upstream, "model", None)
-    provider = getattr(upstream, "provider", None)
-    if usage is None or not model or not provider:
+    if usage is None or upstream is None or (upstream.price is None and not (model and upstream.provider)):
         return None
     try:
-        return cost(usage, f"{provider}/{model}")
+        return bill(usage, upstream, model)
     except (UnknownModel, UnknownProvider, InvalidBody):
         return None
 

@@ -9,10 +9,9 @@ from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
 from ..client.upstreams.upstream import Upstream
-from ..foundation.errors import InvalidBody, UnknownModel, UnknownProvider
 from ..models.endpoints import provider
-from ..models.pricing import cost
 from ..models.provider_table import aliases, table
+from .access.prices import price
 from .configuration.config import Config, is_loopback
 from .configuration.values import limit
 from .upstreams.routing import Router
@@ -23,6 +22,7 @@ __all__ = ["doubts"]
 _INSIDE = frozenset(("alt", "corp", "home", "internal", "intranet", "lan", "local", "localdomain", "pod", "private",
                      "svc", "test"))  # fmt: skip
 _INSIDE_ZONES = (".home.arpa", ".ts.net")  # RFC 8375; a mesh of WireGuard, which encrypts
+_MANY = {"input_tokens": 1_000_000, "output_tokens": 1_000_000}
 
 
 def doubts(config: Config, router: Router) -> Iterator[str]:
@@ -90,11 +90,8 @@ def _free(key: str, patterns: Sequence[str], router: Router) -> Iterator[str]:
 
 
 def _has_price(upstream: Upstream) -> bool:
-    try:
-        bill = cost({"input_tokens": 1, "output_tokens": 1}, f"{upstream.provider}/{upstream.model}", fallback=True)
-    except (InvalidBody, UnknownModel, UnknownProvider, ValueError):
-        return False
-    return bill.known > 0
+    """Whether the operator gave a price, also one of 0, or the catalog lists one."""
+    return upstream.price is not None or price(upstream, upstream.model, _MANY) > 0
 
 
 def _reaches(patterns: Sequence[str], name: str) -> bool:

@@ -109,10 +109,14 @@ class Cost:
         }
 
 
-def cost(usage: Any, model: CatalogModel | str, *, mode: str | None = None, fallback: bool = False) -> Cost:
+def cost(
+    usage: Any, model: CatalogModel | Prices | str, *, mode: str | None = None, fallback: bool = False,
+    provider: str = "",
+) -> Cost:  # fmt: skip
     """The cost of a canonical usage (`unified_llm.Usage` or its JSON form) at the listed prices of a model.
 
-    `model` is a `CatalogModel` or "provider/model". `mode` is one of the catalog's modes with prices of their own
+    `model` is a `CatalogModel` or "provider/model", or prices by themselves, for which `provider` chooses the rules of
+    cached tokens. `mode` is one of the catalog's modes with prices of their own
     (such as "fast"). With `fallback=True` what has no price of its own is charged as plain input or output, and its
     part has a note; otherwise it is in `.missing`. Discounts of batches, service tiers and contracts are not listed
     anywhere and not known.
@@ -126,11 +130,13 @@ def cost(usage: Any, model: CatalogModel | str, *, mode: str | None = None, fall
     (Decimal('0.0057'), [('input', '0.003'), ('cache_read', '0.0002'), ('output', '0.0025')])
     """
     known = get(model) if isinstance(model, str) else model
+    if mode is not None and isinstance(known, Prices):
+        raise InvalidArgument(f"prices have no mode {mode!r}; give a model of the catalog")
     counts = usage.model_dump(mode="json", exclude_unset=True) if hasattr(usage, "model_dump") else dict(usage)
-    prices = _mode(known, mode)
+    prices = known if isinstance(known, Prices) else _mode(known, mode)
     tokens_in = counts.get("input_tokens")
     rates, tier = _tier(prices, tokens_in or 0)
-    if mode is not None and tier is None:
+    if mode is not None and tier is None and not isinstance(known, Prices):
         # The catalog lists a mode's prices once; without the price of a long request in that mode.
         tier = _tier(known.cost or Prices(), tokens_in or 0)[1]
         rates = rates if tier is None else Rates()
@@ -138,7 +144,7 @@ def cost(usage: Any, model: CatalogModel | str, *, mode: str | None = None, fall
     if tokens_in is None:
         bill.missing.append(Missing("input", None, "the usage has no number of input tokens"))
     else:
-        for part in _input(counts, known.provider_id):
+        for part in _input(counts, provider if isinstance(known, Prices) else known.provider_id):
             bill.charge(*part)
     if counts.get("output_tokens") is None:
         bill.missing.append(Missing("output", None, "the usage has no number of output tokens"))

@@ -57,6 +57,8 @@ class UpstreamKeywords(TypedDict, total=False):
     """Fields of the body that are left out."""
     moved: Mapping[str, str]
     """Headers that become fields of the body, as lists: the field of each."""
+    price: Mapping[str, float] | None
+    """Prices of its own in US dollars for a million tokens: `input`, `output`, and other names of the catalog's."""
     path: str
     """The path of requests, where it is not the protocol's own."""
     stream_path: str
@@ -76,7 +78,7 @@ def meanings() -> dict[str, str]:
 
 FIELDS = frozenset(
     "model base_url protocol provider scope headers query defaults timeout key_env variables path stream_path auth "
-    "audience".split()
+    "audience price".split()
 )
 """The keys of a table `[upstreams.NAME]`."""
 

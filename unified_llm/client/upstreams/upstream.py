@@ -26,6 +26,7 @@ from .known_hosts import hosts, spoken_at
 from .loading import AUTO, from_sdk, loaded
 from .logins import auth_of, keyed, logged_in, with_key
 from .options import UpstreamKeywords, check_row, meanings, row_of_environment, rows_of
+from .prices import prices_of
 from .redaction import Secrets
 from .references import check_names, check_reference, check_url, join, taken_apart
 from .tokens import check_login
@@ -41,20 +42,20 @@ class Upstream:
     """One place that answers. Make one with `Upstream.of("provider/model")`, or by hand for anything else.
 
     `protocol` is what `convert(target=)` takes, dialect included. `base_url` stands before the protocol's routes.
-    `auth` puts the credentials into a request as it leaves. `headers` and `query` go with every request. `model` is
-    the model of the request; None leaves the one the caller names. `provider` is a name for people and for data,
-    `scope` labels the credential or deployment that encrypted reasoning is bound to (`convert(scope=)`). `defaults` are
-    fields of the upstream's own wire that a request gets where it has no value; `fixed` are set in any case, and
-    `omitted` are taken out, where a platform requires it, and `moved` are headers that become fields of the body, as
-    lists. `path` and `stream_path` replace the protocol's own route of a request (`{model}` is filled in). `timeout` is
-    seconds, or the HTTP library's own. `http_client` and
-    `async_http_client` bring a connection pool, proxies, certificates; they are used as they are, and never closed.
-    `extra_headers` stand before what a conversion sets, where `headers` and `query` stand behind it. `secrets` are the
-    credentials among all of these and in what was sent; `hide` takes them out of a text. A password or a query in
-    `base_url` is moved out of it: into `auth`, where there is none, and `query`.
-    `others` are the same place in its other protocols: each request goes in the one that carries most of it, and then
-    `why` is the text of `reasons`, what counted against the others. An upstream without them uses its own. `label` is
-    its name in a configuration.
+    `auth` puts the credentials into a request as it leaves. `headers` and `query` go with every request. `model` is the
+    model of the request; None leaves the one the caller names. `provider` is a name for people and for data, `scope`
+    labels the credential or deployment that encrypted reasoning is bound to (`convert(scope=)`). `defaults` are fields
+    of the upstream's own wire that a request gets where it has no value; `fixed` are set in any case, and `omitted` are
+    taken out, where a platform requires it, and `moved` are headers that become fields of the body, as lists. `path`
+    and `stream_path` replace the protocol's own route of a request (`{model}` is filled in). `timeout` is seconds, or
+    the HTTP library's own. `http_client` and `async_http_client` bring a connection pool, proxies, certificates; they
+    are used as they are, and never closed. `extra_headers` stand before what a conversion sets, where `headers` and
+    `query` stand behind it. `secrets` are the credentials among all of these and in what was sent; `hide` takes them
+    out of a text. A password or a query in `base_url` is moved out of it: into `auth`, where there is none, and
+    `query`. `others` are the same place in its other protocols: each request goes in the one that carries most of it,
+    and then `why` is the text of `reasons`, what counted against the others. An upstream without them uses its own.
+    `label` is its name in a configuration. `price` are prices of its own, by the catalog's names, in dollars for a
+    million tokens.
 
     >>> Upstream(protocol="openai-chat", base_url="http://localhost:8000/v1").url({"path": "chat/completions"})
     'http://localhost:8000/v1/chat/completions'
@@ -81,6 +82,7 @@ class Upstream:
     others: tuple[Upstream, ...] = field(default=(), repr=False, compare=False)
     reasons: Any = field(default="", repr=False, compare=False)
     label: str = field(default="", repr=False, compare=False)
+    price: Any = field(default=None, repr=False, hash=False)
     secrets: Secrets = field(default_factory=Secrets, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -100,6 +102,8 @@ class Upstream:
             self.secrets.add_query(self.query.items())
         if isinstance(self.auth, KeyAuth):
             self.auth.register(self.secrets)
+        if isinstance(self.price, Mapping):
+            object.__setattr__(self, "price", prices_of(self.price))
 
     @staticmethod
     @spelled_out(UpstreamKeywords, meanings=meanings)
@@ -147,8 +151,8 @@ class Upstream:
 
         Each is a table `[upstreams.NAME]` with `model` ("provider/model", or a plain name beside `base_url`) and,
         optionally, `protocol`, `base_url`, `key_env` (names of environment variables), `headers`, `query`, `scope`,
-        `timeout` (seconds), `defaults`, `variables`, `auth` and `audience` (those of `Upstream.of`). A key itself does
-        not belong into a file, and there is no field for it.
+        `timeout` (seconds), `defaults`, `variables`, `price`, `auth` and `audience` (those of `Upstream.of`). A key
+        itself does not belong into a file, and there is no field for it.
 
         Raises `ValueError` naming the table and the field that is wrong.
         """
@@ -225,15 +229,15 @@ def upstream(
 
     `ref` is "provider/model" or "provider" (`unified_llm.models`), a base URL of any server, an official SDK's client,
     or an `Upstream`. `base_url` is another place of the provider's API, such as a proxy, with its login.
-    `protocol` (with a dialect behind a colon) is used in any case. With None or "auto" a provider
-    that has several gets the one with the least losses: of `request` (a wire document of `source`, or a canonical
-    one) where it is given, else of each request as it comes (`Upstream.others`). For a URL of an unknown host it
-    is the one most servers are compatible with. `api_key` is a key, a function that gives one, or a mapping of both by
-    provider, "provider/model" or host; without it the provider's environment variables are looked at as a request
-    leaves. `variables` fill names in the provider's URL
-    (`resource`, `region`, `project`). `auth` is an auth object, or the name of a login with the credentials of a cloud
-    ("aws", "azure", "google"), which its own library finds and renews; `audience` is what they are for, where that is
-    not the usual (an OAuth scope; "service/region" for "aws"). `changes` are fields of `Upstream`.
+    `protocol` (with a dialect behind a colon) is used in any case. With None or "auto" a provider that has several gets
+    the one with the least losses: of `request` (a wire document of `source`, or a canonical one) where it is given,
+    else of each request as it comes (`Upstream.others`). For a URL of an unknown host it is the one most servers are
+    compatible with. `api_key` is a key, a function that gives one, or a mapping of both by provider, "provider/model"
+    or host; without it the provider's environment variables are looked at as a request leaves. `variables` fill names
+    in the provider's URL (`resource`, `region`, `project`). `auth` is an auth object, or the name of a login with the
+    credentials of a cloud ("aws", "azure", "google"), which its own library finds and renews; `audience` is what they
+    are for, where that is not the usual (an OAuth scope; "service/region" for "aws"). `changes` are fields of
+    `Upstream`.
 
     Raises `UnknownProvider`, `UnknownProtocol`, `CapabilityRefused`, `MissingExtra` where the library of a login is
     not installed, and `ValueError` where nothing is known to serve the model, or a variable of the URL is missing.
@@ -250,16 +254,8 @@ provider='anthropic', scope=None, defaults={}, fixed={}, omitted=(), path='', st
         check_names(changes, (each.name for each in fields(Upstream)))
     if isinstance(auth, str):
         check_login(auth)  # before anything else is looked for
-        made = upstream(
-            ref,
-            protocol=protocol,
-            api_key=api_key,
-            base_url=base_url,
-            request=request,
-            source=source,
-            variables=variables,
-            **changes,
-        )
+        made = upstream(ref, protocol=protocol, api_key=api_key, base_url=base_url, request=request, source=source,
+                        variables=variables, **changes)  # fmt: skip
         return logged_in(made, auth, audience)
     if auth is not None:
         changes["auth"] = auth

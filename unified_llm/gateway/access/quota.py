@@ -16,16 +16,15 @@ from typing import Any, NamedTuple
 
 from ...client.sending.effects import Answer, Opened
 from ...client.transports.translator import OnUsage
-from ...foundation.errors import InvalidBody, UnknownModel, UnknownProvider
-from ...models.pricing import cost
 from ..configuration.config import Config
 from ..configuration.values import Limit, limit
 from ..responses.replies import Refusal
 from ..state.counters import SharedCounters
 from .callers import Key
+from .prices import price
 from .windows import SECONDS, Counters, Fixed, Moving, Window
 
-__all__ = ["Quota", "price"]
+__all__ = ["Quota"]
 
 _REMEMBERED = 10_000  # times of requests that a moving window keeps; above, the window is fixed
 _SUMS = ("input_tokens", "output_tokens")
@@ -132,20 +131,11 @@ class Quota:
                 usage = {"input_tokens": len(content) // _BYTES, "output_tokens": events}
             tokens = sum(usage[name] for name in _SUMS if _is_count(usage.get(name)))
             for rule in rules:
-                amount = tokens if rule.limit.unit == "tokens" else price(found, usage)
+                amount = tokens if rule.limit.unit == "tokens" else price(found.upstream, found.model, usage)
                 if amount > 0:
                     rule.counters.add(rule.window, min(amount, rule.limit.amount))  # more than full is full
 
         return used
-
-
-def price(found: Answer | Opened, usage: Mapping[str, Any]) -> int:
-    """Millionths of a dollar by the catalog; 0 for a model that has no listed price."""
-    try:
-        bill = cost(usage, f"{found.upstream.provider}/{found.model}", fallback=True)
-    except (ArithmeticError, InvalidBody, TypeError, UnknownModel, UnknownProvider, ValueError):
-        return 0  # an upstream may send anything as its usage
-    return math.ceil(bill.known * 1_000_000)
 
 
 def _is_count(value: Any) -> bool:

@@ -8,10 +8,11 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from ...client.upstreams.prices import prices_of
 from ...models.provider_table import logins
 
 __all__ = ["LOGINS", "BudgetText", "Cooling", "Digest", "Duration", "Limit", "LimitText", "Listen", "Login", "Names",
-           "Origin", "Size", "Variable", "Variables", "limit"]  # fmt: skip
+           "Origin", "PriceTable", "Size", "Variable", "Variables", "limit"]  # fmt: skip
 
 _UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9}
 _SIZE = re.compile(r"(\d+)\s*(kb|mb|gb|)", re.IGNORECASE)
@@ -111,6 +112,11 @@ def _budget(value: str) -> str:
     return value
 
 
+def _price(value: dict[str, Any]) -> dict[str, Any]:
+    prices_of(value)
+    return value
+
+
 def _listed(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
@@ -127,3 +133,4 @@ Digest = Annotated[str, AfterValidator(_digest)]
 Cooling = Annotated[float, BeforeValidator(_duration), Field(ge=0)]
 LimitText = Annotated[str, AfterValidator(_limit)]
 BudgetText = Annotated[str, AfterValidator(_budget)]
+PriceTable = Annotated[dict[str, Any], AfterValidator(_price)]

@@ -12,6 +12,8 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -117,13 +119,22 @@ class _Import:
             return
         assert isinstance(given, dict)
         inside = f"{path}.{_format()['parameters']}"
-        found = self._upstream(inside, name, model, given)
+        facts = entry.get(_format()["facts"])
+        facts = facts if isinstance(facts, dict) else {}
+        # A price may stand at both places; that of the parameters takes precedence.
+        price = _price({**facts, **given})
+        found = self._upstream(inside, name, model, given, price)
         if found is None:
             return
-        for field in given:
-            if field not in _USED and field not in _format()["variables"]:
-                self.left.append(f"{inside}.{field}")
-        self.left += [f"{path}.{field}" for field in entry if field not in ("model_name", _format()["parameters"])]
+        used = {*_USED, *_format()["variables"]} | ({*_format()["prices"]} if price else set())
+        self.left += [f"{inside}.{field}" for field in given if field not in used]
+        for field in entry:
+            if field == _format()["facts"] and facts:
+                self.left += [
+                    f"{path}.{field}.{each}" for each in facts if not price or each not in _format()["prices"]
+                ]
+            elif field not in ("model_name", _format()["parameters"]):
+                self.left.append(f"{path}.{field}")
         if found.count("*") > name.count("*"):
             self.left.append(f"{inside}.model: more '*' than in model_name")
             return
@@ -131,7 +142,9 @@ class _Import:
             _Target(inside, found, given.get("weight"), given.get("rpm"), given.get("order"))
         )
 
-    def _upstream(self, path: str, name: str, model: str, given: Mapping[str, Any]) -> str | None:
+    def _upstream(
+        self, path: str, name: str, model: str, given: Mapping[str, Any], price: Mapping[str, float]
+    ) -> str | None:
         """The target of a deployment; an upstream is made where a provider's name is not enough."""
         prefix, slash, rest = model.partition("/")
         base = given.get("api_base")
@@ -169,6 +182,8 @@ class _Import:
                     row.setdefault("variables", {})[variable] = found
         if _is_number(given.get("timeout")):
             row["timeout"] = given["timeout"]
+        if price:
+            row["price"] = dict(price)
         if whose is not None and not row:
             self.providers[whose.id] = None
             return f"{whose.id}/{plain}"
@@ -340,6 +355,19 @@ def _resolved(value: str) -> str | None:
     """A value, or that of the environment variable that it names; None for one that is not set."""
     mark = _format()["environment"]
     return os.environ.get(value.removeprefix(mark)) if value.startswith(mark) else value
+
+
+def _price(given: Mapping[str, Any]) -> dict[str, float]:
+    """The prices for a million tokens of fields that have those of one; none where input or output has none."""
+    found: dict[str, float] = {}
+    for field, name in _format()["prices"].items():
+        value = given.get(field)
+        if type(value) in (int, float) or isinstance(value, str):  # YAML reads 1e-06 as a text
+            with suppress(ArithmeticError):
+                exact = Decimal(str(value)) * 1_000_000
+                if exact.is_finite() and exact >= 0:
+                    found[name] = int(exact) if exact == int(exact) else float(exact)
+    return found if {"input", "output"} <= found.keys() else {}
 
 
 def _is_number(value: Any) -> bool:

@@ -129,6 +129,9 @@ class Metrics:
         self._tokens = _Counts(
             "tokens", "Tokens that upstreams counted.", "upstream", "provider", "model", "type", "key", "client"
         )
+        self._cost = _Counts(
+            "cost_usd", "What they cost, in dollars.", "upstream", "provider", "model", "key", "client"
+        )
         self._losses = _Counts(
             "losses", "Values that did not reach the other protocol unchanged.", "capability", "fate"
         )
@@ -139,7 +142,7 @@ class Metrics:
         busy = "unified_llm_requests_in_progress", "Requests that are being answered."
         yield GaugeMetricFamily(*busy, value=self.busy)
         for each in (self._requests, self._seconds, self._first, self._upstream, self._upstream_seconds,
-                     self._retries, self._tokens, self._losses):  # fmt: skip
+                     self._retries, self._tokens, self._cost, self._losses):  # fmt: skip
             yield each.family()
 
     def text(self) -> bytes:
@@ -158,8 +161,8 @@ class Metrics:
         if record.first is not None:
             self._first.observe(where, record.first)
 
-    def response(self, found: Outcome, record: Record | None) -> None:
-        """An upstream has answered, or failed."""
+    def response(self, found: Outcome, record: Record | None, spent: int = 0) -> None:
+        """An upstream has answered, or failed; `spent` are millionths of a dollar."""
         upstream = found.upstream
         place = upstream.label.partition("/")[0]
         provider, model = upstream.provider or "", self._models(found.model or "")
@@ -173,6 +176,8 @@ class Metrics:
         for name, count in counts(usage).items():
             if count > 0:
                 self._tokens.values[place, provider, model, _KINDS[name], key, client] += count
+        if spent:
+            self._cost.values[place, provider, model, key, client] += spent / 1_000_000
 
     def _who(self, record: Record | None) -> tuple[str, str]:
         """The key and the client of a request. Only a client that was admitted chooses the value of a label."""

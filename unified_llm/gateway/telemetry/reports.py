@@ -25,6 +25,7 @@ from ...client.transports.route_matching import Match
 from ...foundation.urls import whole_number
 from ...losses import Losses
 from ..access.callers import Key
+from ..access.prices import price
 from ..configuration.config import TelemetrySettings
 from ..responses.replies import Refusal, Send, Watched, Whole
 from .metrics import CONTENT_TYPE, Metrics, counts
@@ -71,6 +72,7 @@ class Line(msgspec.Struct, omit_defaults=True):
     retries: list[dict[str, str]] | None = None
     error: str | None = None
     usage: dict[str, int] | None = None
+    cost: float | None = None
     losses: dict[str, int] | None = None
 
 
@@ -87,6 +89,7 @@ class Record:
     refused: str = ""
     run: str = ""  # the id of a response in the background
     size: int = 0  # bytes of the response
+    spent: int = 0  # millionths of a dollar
     losses: Losses = _NOTHING
     is_over: bool = False
     is_complete: bool = False
@@ -144,6 +147,7 @@ class Record:
                 [_retried(each) for each in self.retries] if self.retries else None,
                 (self.refused if error is None else type(error).__name__) or None,
                 (counts(last.usage_node or {}) or None) if last is not None else None,
+                self.spent / 1_000_000 or None,
                 dict(Counter(loss.capability for loss in self.losses)) if self.losses else None,
             )
         )
@@ -264,10 +268,12 @@ class Recorder:
 
     def _responded(self, found: Outcome) -> None:
         record = _current.get()
+        spent = price(found.upstream, found.model, found.usage_node) if found.usage_node else 0
         if record is not None:
             record.answered.append(found)
+            record.spent += spent
         if self.metrics is not None:
-            self.metrics.response(found, record)
+            self.metrics.response(found, record, spent)
 
     def _retried(self, event: RetryInfo) -> None:
         record = _current.get()

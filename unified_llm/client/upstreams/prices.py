@@ -1,0 +1,50 @@
+"""What a usage costs at an upstream: at prices of the upstream's own, else at those that the catalog lists."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...foundation.usage_errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from ...models.entries import Prices
+    from ...models.pricing import Cost
+    from .upstream import Upstream
+
+__all__ = ["bill", "prices_of"]
+
+_REQUIRED = ("input", "output")
+
+
+def prices_of(given: Mapping[str, Any]) -> Prices:
+    """Prices in US dollars for a million tokens, by the names of the catalog. Raises `InvalidArgument`.
+
+    >>> prices_of({"input": 1.25, "output": 10}).output
+    Decimal('10')
+    """
+    from ...models.entries import Prices, Rates
+
+    known = [*Rates.model_fields]
+    for name, value in given.items():
+        if name not in known:
+            near = difflib.get_close_matches(str(name), known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+            raise InvalidArgument(f"a price has no {name!r}; {hint}")
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
+            raise InvalidArgument(f"the price of {name} must be a number of at least 0, in USD for a million tokens")
+    for name in _REQUIRED:
+        if name not in given:
+            raise InvalidArgument(f"the price of {name} is missing; 0 is free")
+    return Prices.model_validate(dict(given))
+
+
+def bill(usage: Any, upstream: Upstream, model: str | None, *, fallback: bool = False) -> Cost:
+    """The cost of a usage of a model at an upstream; `fallback`, and what is raised, are those of `models.cost`."""
+    from ...models.pricing import cost
+
+    if upstream.price is None:
+        return cost(usage, f"{upstream.provider}/{model or upstream.model}", fallback=fallback)
+    return cost(usage, upstream.price, fallback=fallback, provider=upstream.provider or "")

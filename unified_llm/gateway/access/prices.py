@@ -1,0 +1,36 @@
+"""What a response costs: at the prices that the configuration gives its upstream, else at those of the catalog."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from ...client.upstreams.prices import bill
+from ...client.upstreams.upstream import Upstream
+from ...foundation.errors import InvalidBody, UnknownModel, UnknownProvider
+from ...models.catalog import Catalog, current
+
+__all__ = ["price"]
+
+
+def price(upstream: Upstream, model: str | None, usage: Mapping[str, Any]) -> int:
+    """Millionths of a dollar; 0 for a model that has no price."""
+    if upstream.price is None and not _is_listed(current(), f"{upstream.provider}/{model}"):
+        return 0
+    try:
+        found = bill(usage, upstream, model, fallback=True)
+    except (ArithmeticError, InvalidBody, TypeError, UnknownModel, UnknownProvider, ValueError):
+        return 0  # an upstream may send anything as its usage
+    return math.ceil(found.known * 1_000_000)
+
+
+@lru_cache(1_000)
+def _is_listed(catalog: Catalog, ref: str) -> bool:
+    """Whether the catalog has a model. The error for one that it has not is slow: it names the nearest ones."""
+    try:
+        catalog.get(ref)
+    except (InvalidBody, UnknownModel, UnknownProvider, ValueError):
+        return False
+    return True
