@@ -63,7 +63,7 @@ def test_what_the_upstream_does_not_count_is_estimated(house: House) -> None:
     up = Canned(lambda: streamed(*frames(*many, chunk({}, "stop"), b"[DONE]")), model="m")
     gateway = house.gateway({"m": up.upstream}, keys=keys(blue={"limits": ["1000 tokens/minute"]}))
     assert post(house, gateway, stream=True, messages=[{"role": "user", "content": "x" * 400}]).status_code == 200
-    (rule,) = gateway.quota._used["blue"]
+    (rule,) = gateway.quota.rules(Key("blue"))
     left = rule.left
     # 400 bytes and about 80 around them, four a token; 40 events and [DONE].
     assert 1_000 - 170 < left < 1_000 - 140
@@ -78,7 +78,7 @@ def test_a_usage_that_is_none_is_estimated(house: House, usage: Any, stream: boo
     rules = {"limits": ["10000 tokens/minute"], "budget": "9 USD/month"}
     gateway = house.gateway({"m": up.upstream}, keys=keys(blue=rules))
     assert post(house, gateway, stream=stream).status_code == 200
-    left = [each.left for each in gateway.quota._used["blue"]]
+    left = [each.left for each in gateway.quota.rules(Key("blue"))]
     assert 9_900 < left[0] < 10_000 and 8_990_000 < left[1] < 9_000_000
 
 
@@ -87,7 +87,7 @@ def test_a_client_that_leaves_is_counted(house: House) -> None:
     up = Canned(lambda: streamed(*events, httpx2.ReadError("gone")), model="m")
     gateway = house.gateway({"m": up.upstream}, keys=keys(blue={"limits": ["1000 tokens/minute"]}))
     assert post(house, gateway, stream=True).status_code == 200
-    (rule,) = gateway.quota._used["blue"]
+    (rule,) = gateway.quota.rules(Key("blue"))
     assert 900 < rule.left < 950
 
 
@@ -98,7 +98,7 @@ def test_a_run_in_the_background_is_counted(house: House) -> None:
         state={"url": "sqlite://"},
     )
     body = {"model": "m", "input": "Hi", "background": True}
-    (rule,) = gateway.quota._used["blue"]
+    (rule,) = gateway.quota.rules(Key("blue"))
 
     async def main() -> int:
         async with house.http(gateway) as http:
@@ -178,7 +178,7 @@ def test_a_refused_request_counts_in_no_window() -> None:
     for _ in range(5):
         with pytest.raises(Refusal, match="1 requests/minute"):
             quota.enter(blue)
-    assert quota._requests["blue"][0].left == 1
+    assert [each.left for each in quota.rules(blue)] == [1, 0]
 
 
 @pytest.mark.parametrize(

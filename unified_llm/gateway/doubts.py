@@ -13,7 +13,6 @@ from ..models.endpoints import provider
 from ..models.provider_table import aliases, table
 from .access.prices import price
 from .configuration.config import Config, is_loopback
-from .configuration.values import limit
 from .upstreams.routing import Router
 
 __all__ = ["doubts"]
@@ -67,8 +66,14 @@ def doubts(config: Config, router: Router) -> Iterator[str]:
             # Which models a provider has is not known for certain: a pattern, or a name of its own, may be right.
             if not set("*?[/") & set(model) and not router.routes(model):
                 yield f"keys.{name}.models: {model!r} is neither in [models] nor an upstream nor a known model"
-        if any(limit(each).unit == "usd" for each in (*key.limits, *([key.budget] if key.budget else ()))):
-            yield from _free(name, key.upstreams, router)
+        if key.budget:
+            yield from _free(f"keys.{name}", key.upstreams, router)
+    for name, team in config.teams.items():
+        members = [key for key in config.keys.values() if key.team == name]
+        if not members:
+            yield f"teams.{name}: no key has it as its team"
+        elif team.budget:
+            yield from _free(f"teams.{name}", [each for key in members for each in key.upstreams], router)
 
 
 def _missing_key(name: str) -> str:
@@ -77,16 +82,17 @@ def _missing_key(name: str) -> str:
     return " or ".join(found.key_env) if found.key_env and not found.login and found.key() is None else ""
 
 
-def _free(key: str, patterns: Sequence[str], router: Router) -> Iterator[str]:
+def _free(path: str, patterns: Sequence[str], router: Router) -> Iterator[str]:
     """What a budget does not count, because the catalog has no price. An own server may cost nothing indeed."""
     reached = {name: each for name, each in router.upstreams.items() if _reaches(patterns, name)}
     free = [name for name, each in reached.items() if each.model and not _has_price(each)]
     sold = [name for name in free if reached[name].provider and not provider(str(reached[name].provider)).local]
     others = [each for each in router.providers if _reaches(patterns, each) and not provider(each).local]
     if reached and len(free) == len(reached) and not others:
-        yield f"keys.{key}.budget: nothing that the key may reach has a listed price, so the budget is never spent"
+        who = "the key" if path.startswith("keys.") else "its keys"
+        yield f"{path}.budget: nothing that {who} may reach has a listed price, so the budget is never spent"
     elif sold:
-        yield f"keys.{key}.budget: no listed price for the models of {', '.join(sold)}, so their requests cost nothing"
+        yield f"{path}.budget: no listed price for the models of {', '.join(sold)}, so their requests cost nothing"
 
 
 def _has_price(upstream: Upstream) -> bool:

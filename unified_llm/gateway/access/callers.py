@@ -27,13 +27,15 @@ _PRIVATE = ("auth", "cookie", "key", "password", "secret", "session", "signature
 
 
 class Key(NamedTuple):
-    """A client of the gateway: its key's name, the tenant that owns its state, and what it may reach (globs)."""
+    """A client of the gateway: its key's name, the tenant that owns its state, what it may reach (globs), and the team
+    whose limits it counts against too."""
 
     name: str = ""
     tenant: str = ""
     models: tuple[str, ...] = ("*",)
     upstreams: tuple[str, ...] = ("*",)
     admin: bool = False
+    team: str = ""
 
     def may_request(self, model: str) -> bool:
         """Whether the key may name a model."""
@@ -61,7 +63,9 @@ class Access:
         self.hosts: frozenset[str] = frozenset(name.lower() for name in config.gateway.hosts)
         self.origins: frozenset[str] = frozenset(config.gateway.origins)
         self.keys: dict[str, Key] = {
-            each.sha256: Key(name, each.tenant or name, tuple(each.models), tuple(each.upstreams), each.admin)
+            each.sha256: Key(
+                name, each.tenant or name, tuple(each.models), tuple(each.upstreams), each.admin, each.team or ""
+            )
             for name, each in config.keys.items()
         }
 

@@ -1,4 +1,4 @@
-"""What a key may use: requests, tokens and dollars in a window of time, and requests at the same time.
+"""What a key and its team may use: requests, tokens and dollars in a window of time, and requests at the same time.
 
 A request is refused before anything is sent, and counted once it is admitted; tokens and dollars are known when the
 response ends, so the request that crosses such a limit is still answered and the next one is refused. Counters survive
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ...client.sending.effects import Answer, Opened
 from ...client.transports.translator import OnUsage
-from ..configuration.config import Config
+from ..configuration.config import Config, KeySettings, TeamSettings
 from ..configuration.values import Limit, limit
 from ..responses.replies import Refusal
 from ..state.counters import SharedCounters
@@ -29,12 +29,24 @@ __all__ = ["Quota"]
 _REMEMBERED = 10_000  # times of requests that a moving window keeps; above, the window is fixed
 _SUMS = ("input_tokens", "output_tokens")
 _BYTES = 4  # of a request in one token, where tokens are not counted
+_LONGEST = 480  # characters of a name in that of a counter
 _PATIENT = 60.0  # seconds; for longer waits, SDKs get no advice to try again
 
 
-class Rule(NamedTuple):
-    """A limit of a key, its window, and where that is counted."""
+class Owner(NamedTuple):
+    """Whose a limit is: one key's, or that of a team of keys together."""
 
+    kind: str  # "key" or "team"
+    name: str
+
+    def __str__(self) -> str:
+        return "this API key" if self.kind == "key" else f"the team {self.name!r}"
+
+
+class Rule(NamedTuple):
+    """A limit, whose it is, its window, and where that is counted."""
+
+    owner: Owner
     limit: Limit
     window: Window
     counters: Counters
@@ -55,10 +67,10 @@ class Rule(NamedTuple):
 
 
 class Quota:
-    """The limits of the keys of one configuration, and what was used of them."""
+    """The limits of the keys and teams of one configuration, and what was used of them."""
 
     def __init__(self, config: Config, shared: SharedCounters | None = None) -> None:
-        self._parallel: Counter[str] = Counter()
+        self._parallel: Counter[Owner] = Counter()
         self._fixed: Counters = Fixed() if shared is None else shared
         self._moving: Counters = Moving() if shared is None else shared
         self._shared = shared
@@ -66,63 +78,72 @@ class Quota:
 
     def load(self, config: Config) -> None:
         """Take the limits of another configuration; what was used stays counted."""
-        self._most: dict[str, int] = {}
-        self._requests: dict[str, list[Rule]] = {}
-        self._used: dict[str, list[Rule]] = {}
-        for name, key in config.keys.items():
-            given = [*map(limit, key.limits), *([limit(key.budget)] if key.budget is not None else [])]
-            kinds: dict[tuple[str, str], Limit] = {}
-            for each in given:  # of two limits of the same kind the smaller one: they would share a counter
-                kind = each.unit, each.period
-                kinds[kind] = min(each, kinds.get(kind, each))
-            for each in kinds.values():
-                if each.unit == "parallel":
-                    self._most[name] = min(each.amount, self._most.get(name, each.amount))
-                else:
-                    table = self._requests if each.unit == "requests" else self._used
-                    table.setdefault(name, []).append(self._rule(name, each))
+        self._most: dict[Owner, int] = {}
+        self._rules: dict[Owner, list[Rule]] = {}
+        limited: tuple[tuple[str, Mapping[str, KeySettings | TeamSettings]], ...]
+        limited = ("key", config.keys), ("team", config.teams)
+        for owner, each in ((Owner(kind, name), each) for kind, table in limited for name, each in table.items()):
+            self._load(owner, [*map(limit, each.limits), *([limit(each.budget)] if each.budget is not None else [])])
 
-    def _rule(self, name: str, given: Limit) -> Rule:
+    def _load(self, owner: Owner, given: list[Limit]) -> None:
+        kinds: dict[tuple[str, str], Limit] = {}
+        for each in given:  # of two limits of the same kind the smaller one: they would share a counter
+            kind = each.unit, each.period
+            kinds[kind] = min(each, kinds.get(kind, each))
+        for each in kinds.values():
+            if each.unit == "parallel":
+                self._most[owner] = min(each.amount, self._most.get(owner, each.amount))
+            else:
+                self._rules.setdefault(owner, []).append(self._rule(owner, each))
+
+    def _rule(self, owner: Owner, given: Limit) -> Rule:
         moves = given.unit == "requests" and given.amount <= _REMEMBERED
-        window = Window(f"{given.unit}/{name}/{given.period}"[-512:], SECONDS[given.period])
-        return Rule(given, window, self._moving if moves else self._fixed)
+        prefix = "" if owner.kind == "key" else f"{owner.kind}:"  # no unit begins so: a team never counts as a key
+        name = f"{prefix}{given.unit}/{owner.name[-_LONGEST:]}/{given.period}"
+        return Rule(owner, given, Window(name, SECONDS[given.period]), self._moving if moves else self._fixed)
+
+    def rules(self, key: Key) -> list[Rule]:
+        """The limits that requests of a key count against, but for those of requests at the same time."""
+        found = self._rules
+        return [rule for owner in _owners(key) for rule in found.get(owner, ())]
 
     async def refresh(self, key: Key) -> None:
         """Read what other nodes have used, where that may matter to the next request of a key."""
-        shared, name = self._shared, key.name
+        shared = self._shared
         if shared is None:
             return
-        rules = (*self._used.get(name, ()), *self._requests.get(name, ()))
-        stale = [rule.window for rule in rules if shared.is_stale(rule.window, rule.limit.amount)]
+        stale = [rule.window for rule in self.rules(key) if shared.is_stale(rule.window, rule.limit.amount)]
         if stale:
             await shared.refresh(stale)
 
     def enter(self, key: Key) -> None:
         """Admit a request and count it; `leave` ends it. Raises `Refusal` (429)."""
-        name = key.name
-        count, most = self._parallel[name], self._most.get(name)
-        if most is not None and count >= most:
-            raise _refused(f"{most} parallel", 1)
-        requests = self._requests.get(name, ())
-        for rules in (self._used.get(name, ()), requests):
-            for rule in rules:
-                if rule.left <= 0:
-                    raise _refused(str(rule), rule.wait, spent=rule.limit.unit == "usd")
-        for rule in requests:
-            rule.counters.add(rule.window)
-        self._parallel[name] = count + 1
+        owners, rules = _owners(key), self.rules(key)
+        for owner in owners:
+            most = self._most.get(owner)
+            if most is not None and self._parallel[owner] >= most:
+                raise _refused(owner, f"{most} parallel", 1)
+        full = [rule for rule in rules if rule.left <= 0]
+        if full:  # a client that waits for one of them must not find another one
+            last = max(full, key=lambda each: each.wait)
+            raise _refused(last.owner, str(last), last.wait, spent=last.limit.unit == "usd")
+        for rule in rules:
+            if rule.limit.unit == "requests":
+                rule.counters.add(rule.window)
+        self._parallel.update(owners)
 
     def leave(self, key: Key) -> None:
         """The end of a request that was admitted."""
-        left = self._parallel[key.name] - 1
-        if left:
-            self._parallel[key.name] = left
-        else:
-            del self._parallel[key.name]
+        for owner in _owners(key):
+            left = self._parallel[owner] - 1
+            if left:
+                self._parallel[owner] = left
+            else:
+                del self._parallel[owner]
 
     def meter(self, key: Key, content: bytes) -> OnUsage | None:
         """What counts the response to a request with this body; None for a key without such limits."""
-        rules = self._used.get(key.name)
+        rules = [rule for rule in self.rules(key) if rule.limit.unit != "requests"]
         if not rules:
             return None
 
@@ -142,11 +163,16 @@ def _is_count(value: Any) -> bool:
     return type(value) is int and value >= 0
 
 
-def _refused(rule: str, seconds: float, *, spent: bool = False) -> Refusal:
+def _owners(key: Key) -> tuple[Owner, ...]:
+    own = Owner("key", key.name)
+    return (own, Owner("team", key.team)) if key.team else (own,)
+
+
+def _refused(owner: Owner, rule: str, seconds: float, *, spent: bool = False) -> Refusal:
     wait = max(1, math.ceil(seconds))
     headers = {"retry-after": str(wait), **({"x-should-retry": "false"} if wait > _PATIENT else {})}
     if spent:
-        reason = f"the budget of this API key is spent: {rule}"
+        reason = f"the budget of {owner} is spent: {rule}"
         return Refusal(429, "quota", reason, code="budget_exceeded", headers=headers)
-    return Refusal(429, "rate_limit", f"the limit of this API key is reached: {rule}", code="limit_exceeded",
+    return Refusal(429, "rate_limit", f"the limit of {owner} is reached: {rule}", code="limit_exceeded",
                    headers=headers)  # fmt: skip

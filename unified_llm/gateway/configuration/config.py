@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import ipaddress
+import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -20,10 +21,10 @@ from pydantic import BeforeValidator, Field, ValidationError
 from .server_settings import ConfigError, GatewaySettings, StateSettings, Table, TelemetrySettings
 from .values import (
     LOGINS,
-    BudgetText,
+    Budget,
     Cooling,
     Digest,
-    LimitText,
+    Limits,
     Login,
     Names,
     PriceTable,
@@ -31,7 +32,7 @@ from .values import (
 )
 
 __all__ = ["Config", "ConfigError", "GatewaySettings", "KeySettings", "ModelRoute", "StateSettings",
-           "TelemetrySettings", "UpstreamSettings", "is_loopback", "load"]  # fmt: skip
+           "TeamSettings", "TelemetrySettings", "UpstreamSettings", "is_loopback", "load"]  # fmt: skip
 
 
 class UpstreamSettings(Table):
@@ -97,15 +98,18 @@ class KeySettings(Table):
     models: Names = Field(default=["*"], description="Models that the key may request; globs.")
     upstreams: Names = Field(default=["*"], description="Upstreams and providers that the key may reach; globs.")
     admin: bool = Field(default=False, description="Whether the key may read the metrics and the request log.")
-    limits: list[LimitText] = Field(
-        default=[],
-        description='Limits: `"600/minute"` (requests), `"200000 tokens/minute"`, '
-        '`"20 parallel"` (requests at the same time, in each process); '
-        "per `second`, `minute`, `hour`, `day` or `month` (30 days).",
+    team: str | None = Field(
+        default=None, min_length=1, description="Team in `[teams]`: the key counts against its limits too."
     )
-    budget: BudgetText | None = Field(
-        default=None, description='Budget by list prices: `"50 USD/month"`, or another period.'
-    )
+    limits: Limits = []
+    budget: Budget = None
+
+
+class TeamSettings(Table):
+    """`[teams.NAME]`: a group of keys that share limits."""
+
+    limits: Limits = []
+    budget: Budget = None
 
 
 def _route(value: Any) -> Any:
@@ -125,6 +129,7 @@ class Config(Table):
     upstreams: dict[str, UpstreamSettings] = Field(default_factory=dict)
     models: dict[str, Annotated[ModelRoute, BeforeValidator(_route)]] = Field(default_factory=dict)
     keys: dict[str, KeySettings] = Field(default_factory=dict)
+    teams: dict[str, TeamSettings] = Field(default_factory=dict)
 
     def listening(self, listen: str) -> Config:
         """The same configuration on another address. Raises `ConfigError`."""
@@ -153,6 +158,10 @@ class Config(Table):
         for name, key in self.keys.items():
             if hashes.setdefault(key.sha256, name) != name:
                 yield f"keys.{name}.sha256: the same key as keys.{hashes[key.sha256]}"
+            if key.team is not None and key.team not in self.teams:
+                near = difflib.get_close_matches(key.team, self.teams, 1)
+                hint = f"did you mean {near[0]!r}?" if near else f"add [teams.{json.dumps(key.team)}]"
+                yield f"keys.{name}.team: unknown team {key.team!r}; {hint}"
         for name, route in self.models.items():
             if route.weights and len(route.weights) != len(route.to):
                 yield f"models.{name}.weights: {len(route.weights)} weights for {len(route.to)} targets"
@@ -236,6 +245,7 @@ _MODELS: dict[str, type[Table]] = {
     "upstreams": UpstreamSettings,
     "models": ModelRoute,
     "keys": KeySettings,
+    "teams": TeamSettings,
 }
 
 

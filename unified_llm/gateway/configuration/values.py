@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from ...client.upstreams.prices import prices_of
 from ...models.provider_table import logins
 
-__all__ = ["LOGINS", "BudgetText", "Cooling", "Digest", "Duration", "Limit", "LimitText", "Listen", "Login", "Names",
+__all__ = ["LOGINS", "Budget", "Cooling", "Digest", "Duration", "Limit", "Limits", "Listen", "Login", "Names",
            "Origin", "PriceTable", "Size", "Variable", "Variables", "limit"]  # fmt: skip
 
 _UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9}
@@ -133,4 +133,16 @@ Digest = Annotated[str, AfterValidator(_digest)]
 Cooling = Annotated[float, BeforeValidator(_duration), Field(ge=0)]
 LimitText = Annotated[str, AfterValidator(_limit)]
 BudgetText = Annotated[str, AfterValidator(_budget)]
+Limits = Annotated[
+    list[LimitText],
+    Field(
+        description='Limits: `"600/minute"` (requests), `"200000 tokens/minute"`, '
+        '`"20 parallel"` (requests at the same time, in each process); '
+        "per `second`, `minute`, `hour`, `day` or `month` (30 days)."
+    ),
+]
+Budget = Annotated[
+    BudgetText | None,
+    Field(description='Budget by the prices of upstreams, else list prices: `"50 USD/month"`, or another period.'),
+]
 PriceTable = Annotated[dict[str, Any], AfterValidator(_price)]

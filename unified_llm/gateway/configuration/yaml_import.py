@@ -303,7 +303,8 @@ class _Import:
                 elif field == "cooldown_time" and _is_number(value):
                     cooldown = float(value)
                 else:
-                    self.left.append(path)
+                    hint = _format()["hints"].get(path)
+                    self.left.append(f"{path}: {hint}" if hint else path)
         return _Settings(fallbacks, aliases, cooldown)
 
     def _known(self, path: str, names: Any) -> Iterator[str]:

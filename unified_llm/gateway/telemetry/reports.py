@@ -55,6 +55,7 @@ class Line(msgspec.Struct, omit_defaults=True):
     route: str | None = None
     key: str | None = None
     tenant: str | None = None
+    team: str | None = None
     client: str | None = None
     model: str | None = None
     run: str | None = None
@@ -130,6 +131,7 @@ class Record:
                 match.route.kind if match is not None else None,
                 key.name or None,
                 key.tenant or None,
+                key.team or None,
                 self.client or None,
                 self.model or None,
                 self.run or None,
