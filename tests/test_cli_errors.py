@@ -51,6 +51,7 @@ FAILING: dict[str, tuple[tuple[tuple[str, ...], str, int, str], ...]] = {
     "gateway": ((("--config", "no/such/file"), "", 2, "no/such/file: No such file"),),
     "gateway check": ((("--config", "no/such/file"), "", 2, "no/such/file: No such file"),),
     "gateway import": ((("no/such/file",), "", 2, "no/such/file: No such file"),),
+    "gateway spend": ((("--url", "http://127.0.0.1:1"), "", 2, "http://127.0.0.1:1/spend: "),),
     "gateway key new": ((("--nope",), "", 2, "No such option"),),
 }
 

@@ -26,6 +26,7 @@ from ..foundation.errors import APIConnectionError, APIError, APITimeoutError, C
 from ..foundation.secret import Secret
 from .access.callers import Access, Key
 from .access.quota import Quota
+from .access.spending import spending
 from .configuration.config import Config, ConfigError
 from .requests.admission import Admission, Admitted, Known, known_by, probe
 from .requests.body import Disconnected, Peek, peek
@@ -212,9 +213,11 @@ class Gateway:
     ) -> None:
         try:
             if found is None:
-                if head.path in OWN_PATHS:
+                if (own := await spending(head, self.access, self.quota)) is not None:
+                    pass
+                elif head.path in OWN_PATHS:
                     self.access.check_admin(head.headers, head.query)
-                    own: Whole | None = self.recorder.shown(head.method, head.path, head.query)
+                    own = self.recorder.shown(head.method, head.path, head.query)
                 else:
                     own = await probe(head, self.draining, self._stores)
                     own = own or self.access.preflight(head.method, head.headers)

@@ -128,6 +128,20 @@ def import_(
         typer.echo(f"a key is part of {printable(str(file))}: set {variable} to it", err=True)
 
 
+@gateway.command()
+def spend(
+    url: Annotated[str, typer.Option("--url", metavar="URL", help="base URL of the gateway")] = "http://127.0.0.1:8787",
+    key_env: Annotated[
+        str, typer.Option("--api-key-env", metavar="NAME", help="the environment variable that holds an API key of it")
+    ] = "UNIFIED_LLM_GATEWAY_KEY",
+    as_json: Annotated[bool, typer.Option("--json", help="JSON instead of a table")] = False,
+) -> None:
+    """Show what a key and its team have used of their limits, and what is left; with an admin key of all."""
+    from .spend_command import spend as shown
+
+    shown(url, key_env, as_json)
+
+
 @key.command()
 def new(
     name: Annotated[str, typer.Argument(help="name of the key in the configuration")] = "NAME",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...client.sending.effects import Answer, Opened
@@ -106,6 +106,16 @@ class Quota:
         """The limits that requests of a key count against, but for those of requests at the same time."""
         found = self._rules
         return [rule for owner in _owners(key) for rule in found.get(owner, ())]
+
+    def all_rules(self) -> list[Rule]:
+        """The same of all keys and teams."""
+        return [rule for rules in self._rules.values() for rule in rules]
+
+    async def read(self, rules: Sequence[Rule]) -> None:
+        """Read what all nodes have used of limits."""
+        shared = self._shared
+        if shared is not None and (old := [rule.window for rule in rules if shared.is_old(rule.window)]):
+            await shared.refresh(old)
 
     async def refresh(self, key: Key) -> None:
         """Read what other nodes have used, where that may matter to the next request of a key."""

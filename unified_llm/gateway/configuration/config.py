@@ -97,7 +97,9 @@ class KeySettings(Table):
     )
     models: Names = Field(default=["*"], description="Models that the key may request; globs.")
     upstreams: Names = Field(default=["*"], description="Upstreams and providers that the key may reach; globs.")
-    admin: bool = Field(default=False, description="Whether the key may read the metrics and the request log.")
+    admin: bool = Field(
+        default=False, description="Whether the key may read the metrics, the request log and the limits of all keys."
+    )
     team: str | None = Field(
         default=None, min_length=1, description="Team in `[teams]`: the key counts against its limits too."
     )

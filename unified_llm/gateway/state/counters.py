@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections import Counter
 from collections.abc import Iterable
@@ -69,10 +70,15 @@ class SharedCounters:
 
     def is_stale(self, window: Window, amount: int) -> bool:
         """Whether a use has to wait for `refresh`: other nodes may have used up the amount, and here it is not seen."""
-        used, now = self.used(window), time.monotonic()
-        if used >= amount or now < self._no_sooner or self.store.is_away:
+        used = self.used(window)
+        return used < amount and self.is_old(window, FLUSH if 2 * used >= amount else FAR)
+
+    def is_old(self, window: Window, seconds: float = FLUSH) -> bool:
+        """Whether a count was read so long ago, and can be read again."""
+        now = time.monotonic()
+        if now < self._no_sooner or self.store.is_away:
             return False
-        return now - self._read_at.get(window.name, -FAR) >= (FLUSH if 2 * used >= amount else FAR)
+        return now - self._read_at.get(window.name, -math.inf) >= seconds
 
     async def refresh(self, windows: Iterable[Window]) -> None:
         """Read what all nodes have used, for all who wait in one statement. Without the database, nothing is read."""

@@ -26,6 +26,7 @@ from ...foundation.urls import whole_number
 from ...losses import Losses
 from ..access.callers import Key
 from ..access.prices import price
+from ..access.spending import PATH as SPEND
 from ..configuration.config import TelemetrySettings
 from ..responses.replies import Refusal, Send, Watched, Whole
 from .metrics import CONTENT_TYPE, Metrics, counts
@@ -34,7 +35,7 @@ from .request_log import RequestLog, opened
 __all__ = ["OWN_PATHS", "Record", "Recorder", "note"]
 
 _METRICS, _REQUESTS = "/metrics", "/requests"
-OWN_PATHS = frozenset((_METRICS, _REQUESTS))
+OWN_PATHS = frozenset((_METRICS, _REQUESTS, SPEND))
 _PROBES = "/health"
 _BACKGROUND = "BACKGROUND"  # in the place of a method
 _LONGEST = 200  # characters of a path, 64 of a client's id
