@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .pairs.reading import Reader
     from .pairs.table import Table
     from .pairs.writing import Writer
+    from .shared.error_headers import RateHeaders
 
 __all__ = [
     "Adapter",
@@ -294,6 +295,8 @@ class Adapter:
     streaming: MappingABC[str, MappingABC[str, Any]] = field(default_factory=dict)
     # Headers of a request that belong to the protocol (versions, betas), in lower case: a conversion sees no other.
     request_headers: tuple[str, ...] = ()
+    # How it names the headers of rate limits; None for the names that most protocols have.
+    rates: RateHeaders | None = None
     # Headers by which this surface's clients are known where paths are shared.
     marks: tuple[str, ...] = ()
     # What stands before its routes at its own provider, where that alone distinguishes its list of models from others'.

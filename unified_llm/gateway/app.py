@@ -213,12 +213,11 @@ class Gateway:
     ) -> None:
         try:
             if found is None:
-                if (own := await spending(head, self.access, self.quota)) is not None:
-                    pass
-                elif head.path in OWN_PATHS:
+                own = await spending(head, self.access, self.quota)
+                if own is None and head.path in OWN_PATHS:
                     self.access.check_admin(head.headers, head.query)
                     own = self.recorder.shown(head.method, head.path, head.query)
-                else:
+                elif own is None:
                     own = await probe(head, self.draining, self._stores)
                     own = own or self.access.preflight(head.method, head.headers)
                 if own is not None:
@@ -236,8 +235,9 @@ class Gateway:
                 self.leave(found.key)
         except Refusal as refusal:
             note(refused=refusal.code or refusal.type)
-            reply = error_reply(refusal, protocol_for(head.path, head.headers))
-            await send_whole(send, reply.with_headers(self.access.cors(head.headers)), body=head.method != "HEAD")
+            reply = error_reply(refusal, surface := protocol_for(head.path, head.headers))
+            more = {**self.access.cors(head.headers), **self.quota.headers(found and found.key, surface)}
+            await send_whole(send, reply.with_headers(more), body=head.method != "HEAD")
         except Disconnected:
             pass
 
@@ -264,7 +264,7 @@ class Gateway:
 
     async def _answer(self, found: Admitted, content: bytes, send: Send) -> None:
         """Answer one request, errors included; only the disconnection of the client ends it early."""
-        head, match, cors = found.head, found.match, found.headers
+        head, match = found.head, found.match
         finish: Finish | None = None
         reply: Whole | Reply | Passed | Events
         try:
@@ -279,6 +279,7 @@ class Gateway:
         except Exception:
             _log.exception("internal error at %s %s", head.method, head.path)
             reply = error_reply(Refusal(500, "server_error", "internal error of the gateway"), match.protocol)
+        cors = {**found.headers, **self.quota.headers(found.key, match.protocol)}
         if isinstance(reply, Whole):
             await send_whole(send, reply.with_headers(cors))
         elif isinstance(reply, Passed):

@@ -11,7 +11,7 @@ from .blocks import after, before, blocks, cases
 from .citations import citations
 from .content import answer_parts, parts
 from .demands import DEMANDS
-from .errors import read_error, write_error
+from .errors import RATES, read_error, write_error
 from .files import FILE_ROUTES, FILES
 from .mcp import servers
 from .models import fill_page, models
@@ -73,6 +73,7 @@ adapter = Adapter(
     auth=(("authorization", "Bearer {}"), ("x-api-key", "{}")),
     headers={"anthropic-version": LEGACY_VERSION},
     request_headers=REQUEST_HEADERS,
+    rates=RATES,
     marks=("anthropic-version",),
     clients={"anthropic": "unified_llm_anthropic.sdk_client:upstream"},
     usage=usage_of,

@@ -22,13 +22,13 @@ from unified_llm.engine.shared.error_messages import class_of
 
 from .tables import ERROR_STATUS, ERRORS, PROTOCOL
 
-__all__ = ["read_error", "write_error"]
+__all__ = ["RATES", "read_error", "write_error"]
 
 Node = dict[str, Any]
 
 TOO_LONG = "prompt is too long"
 _OVERFLOW = (TOO_LONG, "exceed context limit", "context window", "context length")
-_RATES = RateHeaders(
+RATES = RateHeaders(
     "anthropic-ratelimit-{kind}-{field}", ("requests", "tokens", "input-tokens", "output-tokens"), absolute=True
 )
 _BY_STATUS = {status: kind for kind, status in reversed(ERROR_STATUS.items())} | {503: "overloaded", 408: "timeout"}
@@ -77,7 +77,7 @@ def _read_one(w: Node, doc: Node, r: Reader, whole: bool = True) -> Node:
             error["native_type"] = word
     else:
         r.form(error, "type", "absent")  # or no word at all, which stays where it is
-    read_http(error, r, _RATES)
+    read_http(error, r, RATES)
     return node
 
 
@@ -111,7 +111,7 @@ def _read_other(w: Any, r: Reader) -> Node:
         r.extra(node)["rest"] = w
         r.trace.append((node, w))
     error["type"] = classify(None, error.get("message"), r.http.get("status"))
-    read_http(error, r, _RATES)
+    read_http(error, r, RATES)
     return node
 
 
@@ -152,7 +152,7 @@ def _write_http(error: Node, w: Writer) -> None:
     if type(status) is not int or status < 300 or w.source != w.protocol:
         status = sent_status(kind, status, ERROR_STATUS)
     w.http["status"] = status
-    headers = write_hints(error, _RATES)
+    headers = write_hints(error, RATES)
     if headers:
         w.http.setdefault("headers", {}).update(headers)
 

@@ -23,6 +23,7 @@ __all__ = [
     "HINTS",
     "RateHeaders",
     "header_safe",
+    "rate_limit",
     "read_hints",
     "read_http",
     "seconds_of",
@@ -120,6 +121,16 @@ def _read_limit(kind: str, said: Mapping[str, str], rates: RateHeaders, sent: da
     elif seconds is not None and sent is not None and _is_span(sent.timestamp() + seconds):
         limit["reset_at"] = _rfc3339(sent.timestamp() + seconds)
     return limit
+
+
+def rate_limit(limit: int, remaining: int, seconds: float, now: float) -> Node:
+    """A rate limit of a canonical error, as it is at a time: full again in so many seconds.
+
+    >>> rate_limit(9, 4, 59.2, 1767225600.0)
+    {'limit': 9, 'remaining': 4, 'reset_after': 60, 'reset_at': '2026-01-01T00:01:00Z'}
+    """
+    after = ceil(max(0.0, seconds))
+    return {"limit": limit, "remaining": remaining, "reset_after": after, "reset_at": _rfc3339(ceil(now + seconds))}
 
 
 def write_hints(error: Mapping[str, Any], rates: RateHeaders = _GENERIC) -> dict[str, str]:

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 from ...client.sending.effects import Answer, Opened
 from ...client.transports.translator import OnUsage
+from ...engine.registry import split
+from ...engine.shared.error_headers import RateHeaders, rate_limit, write_hints
 from ..configuration.config import Config, KeySettings, TeamSettings
 from ..configuration.values import Limit, limit
 from ..responses.replies import Refusal
@@ -29,6 +31,7 @@ __all__ = ["Quota"]
 _REMEMBERED = 10_000  # times of requests that a moving window keeps; above, the window is fixed
 _SUMS = ("input_tokens", "output_tokens")
 _BYTES = 4  # of a request in one token, where tokens are not counted
+_SHOWN = ("requests", "tokens")  # what has headers
 _LONGEST = 480  # characters of a name in that of a counter
 _PATIENT = 60.0  # seconds; for longer waits, SDKs get no advice to try again
 
@@ -59,7 +62,8 @@ class Rule(NamedTuple):
     @property
     def wait(self) -> float:
         """Seconds until there is more."""
-        return self.counters.ends(self.window) - time.time()
+        over = max(0, -self.left)  # of a limit that was lowered more is used than there is
+        return self.counters.ends(self.window, over) - time.time()
 
     def __str__(self) -> str:
         amount, unit, period = self.limit
@@ -106,6 +110,24 @@ class Quota:
         """The limits that requests of a key count against, but for those of requests at the same time."""
         found = self._rules
         return [rule for owner in _owners(key) for rule in found.get(owner, ())]
+
+    def headers(self, key: Key | None, protocol: str) -> dict[str, str]:
+        """The headers with the limits of requests and tokens of a key, if it is known, by their names in a protocol.
+
+        They are from memory. Of several limits of a kind it is the one of which least is left.
+        """
+        found: dict[str, Rule] = {}
+        for rule in self.rules(key) if key is not None else ():
+            unit = rule.limit.unit
+            if unit in _SHOWN and (unit not in found or rule.left < found[unit].left):
+                found[unit] = rule
+        if not found:
+            return {}
+        now, limits = time.time(), {}
+        for unit, rule in found.items():
+            seconds = rule.counters.clears(rule.window) - now
+            limits[unit] = rate_limit(rule.limit.amount, max(0, rule.left), seconds, now)
+        return write_hints({"rate_limits": limits}, split(protocol)[0].rates or RateHeaders())
 
     def all_rules(self) -> list[Rule]:
         """The same of all keys and teams."""

@@ -28,8 +28,11 @@ class Counters(Protocol):
     def used(self, window: Window) -> int:
         """The uses in a window."""
 
-    def ends(self, window: Window) -> float:
-        """When there are fewer again, in seconds since 1970."""
+    def ends(self, window: Window, over: int = 0) -> float:
+        """When there are fewer again, and fewer by more than `over`, in seconds since 1970."""
+
+    def clears(self, window: Window) -> float:
+        """When there are none any more."""
 
     def add(self, window: Window, amount: int = 1) -> None:
         """Count uses."""
@@ -52,9 +55,13 @@ class Fixed:
         count, ends = self._kept.get(window.name, _NONE)
         return count if ends > time.time() else 0
 
-    def ends(self, window: Window) -> float:
+    def ends(self, window: Window, over: int = 0) -> float:
         """When the window ends."""
         return max(self._kept.get(window.name, _NONE)[1], time.time())
+
+    def clears(self, window: Window) -> float:
+        """When the window ends."""
+        return self.ends(window)
 
     def add(self, window: Window, amount: int = 1) -> None:
         """Count uses."""
@@ -82,10 +89,15 @@ class Moving:
         """The uses in the seconds before now."""
         return len(self._current(window))
 
-    def ends(self, window: Window) -> float:
-        """When the oldest of them is no longer counted."""
+    def ends(self, window: Window, over: int = 0) -> float:
+        """When the oldest of them is no longer counted, and `over` behind it."""
         times = self._current(window)
-        return times[0] + window.seconds if times else time.time()
+        return times[min(over, len(times) - 1)] + window.seconds if times else time.time()
+
+    def clears(self, window: Window) -> float:
+        """When the newest of them is no longer counted."""
+        times = self._current(window)
+        return times[-1] + window.seconds if times else time.time()
 
     def add(self, window: Window, amount: int = 1) -> None:
         """Count uses."""

@@ -53,9 +53,13 @@ class SharedCounters:
         used, ends = self._known.get(window.name, (0, 0.0))
         return used + self._sent[window.name] + self._new[window.name] if ends > time.time() else 0
 
-    def ends(self, window: Window) -> float:
+    def ends(self, window: Window, over: int = 0) -> float:
         """When a window ends."""
         return max(self._known.get(window.name, (0, 0.0))[1], time.time())
+
+    def clears(self, window: Window) -> float:
+        """When a window ends."""
+        return self.ends(window)
 
     def add(self, window: Window, amount: int = 1) -> None:
         """Count uses."""
