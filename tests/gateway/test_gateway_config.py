@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import importlib.util
 import json
 import tomllib
@@ -228,8 +229,12 @@ def test_the_secret_comes_from_its_variable(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_new_key() -> None:
-    code, out, _ = run("key", "new", "blue")
-    assert code == 0 and out.startswith("ulk_") and '\n[keys.blue]\nsha256 = "' in out
+    """The lines for the file are on stdout, and the key on stderr: one can be added to a file, the other be kept."""
+    code, out, err = run("key", "new", "blue")
+    assert code == 0 and out.startswith('\n[keys.blue]\nsha256 = "') and out.count("\n") == 3
+    assert err.startswith("ulk_") and err.count("\n") == 1
+    digest = hashlib.sha256(err.strip().encode()).hexdigest()
+    assert tomllib.loads(f"[keys.red]\nadmin = true{out}")["keys"]["blue"]["sha256"] == digest
 
 
 def test_every_client_is_pointed_at_the_gateway() -> None:
@@ -268,7 +273,7 @@ def test_the_page_has_the_versions_of_the_agent_clis_that_are_run() -> None:
 @pytest.mark.parametrize("name", ["blue", "a b", "a.b", 'a"b', "é"])
 def test_the_lines_of_a_new_key_are_toml(name: str) -> None:
     code, out, _ = run("key", "new", name)
-    assert code == 0 and list(tomllib.loads(out.split("\n", 1)[1])["keys"]) == [name]
+    assert code == 0 and list(tomllib.loads(out)["keys"]) == [name]
 
 
 @pytest.mark.parametrize("name", ["", "a\nb"])

@@ -146,7 +146,7 @@ def spend(
 def new(
     name: Annotated[str, typer.Argument(help="name of the key in the configuration")] = "NAME",
 ) -> None:
-    """Create an API key, and print the lines for the configuration. The key itself is printed once and not kept."""
+    """Create an API key: lines for the configuration on stdout (>> gateway.toml), the key itself once, on stderr."""
     _needs_extra()
     from .access.callers import new_key
 
@@ -155,7 +155,9 @@ def new(
     made, digest = new_key()
     # A bare key of TOML, else a string of it: https://toml.io/en/v1.0.0#keys
     shown = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
-    print(f'{made}\n\n[keys.{shown}]\nsha256 = "{digest}"')
+    typer.echo(made, err=True)  # alone, for 2> FILE
+    # The empty line ends the last one of a file that this is added to.
+    print(f'\n[keys.{shown}]\nsha256 = "{digest}"')
 
 
 def _load(path: Path | None, listen: str | None) -> tuple[Config, Router]:
