@@ -115,6 +115,32 @@ def test_the_file_is_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert found.said == [f"{found.path}: reloaded"] and list(found.gateway.router.models) == ["two"]
 
 
+def test_a_file_that_is_removed_is_reported_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reload_module, "_EVERY", 0.02)
+    found = Running(tmp_path, FIRST)
+
+    async def main() -> None:
+        found.reloader.start()
+        for text in ("two", "three"):
+            found.path.unlink()
+            count = len(found.said)
+            while len(found.said) == count:
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.1)
+            assert found.said[count:] == [
+                f"{found.path}: the configuration file cannot be found; the old configuration stays"
+            ]
+            found.path.write_text(FIRST.replace("one", text))
+            while len(found.said) == count + 1:
+                await asyncio.sleep(0.01)
+            assert found.said[-1] == f"{found.path}: reloaded"
+        found.reloader.stop()
+        await found.gateway.aclose()
+
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+    assert list(found.gateway.router.models) == ["three"]
+
+
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="there is no SIGHUP here")
 def test_a_server_reads_its_file_at_sighup(tmp_path: Path) -> None:
     path = tmp_path / "gateway.toml"

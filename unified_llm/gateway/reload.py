@@ -80,12 +80,16 @@ class Reloader:
         return True
 
     async def _watch(self) -> None:
-        before = self._seen
+        before, is_missed = self._seen, False
         while True:
             await asyncio.sleep(_EVERY)
             now = self._stamp()
             if now is not None and now == before and now != self._seen:
                 self.reload()
+            # One look may fall between the removal of a file and its replacement.
+            if now is None and before is None and not is_missed:
+                self._report(f"{self._path}: the configuration file cannot be found; the old configuration stays")
+            is_missed = now is None and before is None
             before = now
 
     def _stamp(self) -> tuple[int, int, int] | None:
