@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import openai
 import pytest
 import sqlalchemy as sa
@@ -21,6 +23,8 @@ from unified_llm.gateway.state import database as stores
 from unified_llm.gateway.state.files import FileStore
 from unified_llm.gateway.state.runs import rows
 from unified_llm.gateway.state.store import StoreUnavailable
+from upstreams import Canned, chunk, frames
+from upstreams import streamed as sse
 
 surfaces = pytest.mark.parametrize("path", [RESPONSES, INTERACTIONS])
 
@@ -142,6 +146,21 @@ def test_what_fails_is_failed(house: House, path: str) -> None:
     for place in ("x", "9" * 10, "9" * 5000):
         asked = f"{path}/{id_}?stream=true&starting_after={place}&last_event_id={place}"
         assert house.ask(gateway, "GET", asked).status_code == 400
+
+
+@surfaces
+def test_what_was_generated_before_a_failure_is_in_the_response(house: House, database: str, path: str) -> None:
+    """As its events are, which are kept."""
+    broken = httpx2.ReadError("gone")
+    text = frames(chunk({"role": "assistant", "content": "Hello"}), chunk({"content": " there"}))
+    failed = frames({"error": {"message": "boom", "type": "server_error"}})
+    for sent in ([*text, broken], text, [*text, *failed]):
+        up = Canned(partial(sse, *sent), model="m")
+        gateway = house.gateway({"m": up.upstream}, state={"url": database})
+        done = ended(house, gateway, path, begun(house, gateway, path, "m")["id"])
+        (item,) = done["output"] if path == RESPONSES else done["steps"]
+        assert done["status"] == "failed" and item["content"][0]["text"] == "Hello there"
+        assert item.get("status", "incomplete") == "incomplete"
 
 
 def test_tenants_do_not_see_runs(house: House) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
 from threading import Lock
 from typing import Any, NamedTuple
@@ -17,19 +18,20 @@ from typing import Any, NamedTuple
 from ...engine.adapter import Adapter
 from ...engine.pairs.reading import Reader
 from ...engine.registry import adapter, provider_of, split
-from ...foundation.errors import ProtocolError
+from ...foundation.errors import InvalidBody, ProtocolError
 from ...foundation.json_codec import parse
 from ...foundation.secret import Secret
 from ...passes.convert import write
 from ...provenance.opaque import looks_sealed, seal
 from ...provenance.returning import opened
-from ...streams.folds import checked, collect
+from ...streams.folds import Collector, checked, collect
 from ...streams.framings.jsonarray import StreamDecoder
 from ...streams.framings.sse import parse_data
+from ...streams.grammar import CLASS
 from ..upstreams.upstream import Upstream
 from .store import continued, has_names, takes, threaded, unknown
 
-__all__ = ["Memory", "Turn", "answer", "asked", "compacted", "keeps", "turn_items", "with_history"]
+__all__ = ["Memory", "Turn", "answer", "asked", "begun", "compacted", "keeps", "turn_items", "with_history"]
 
 Node = dict[str, Any]
 PREVIOUS = "previous_response_id"
@@ -273,13 +275,30 @@ def answer(turn: Turn, secret: Secret | None = None) -> Node | None:
     if not turn.stream:
         node: Node = reader.root(adapter(reader.protocol).kinds["response"].read, parse(b"".join(turn.answered)))
         return node
+    try:
+        return collect(_events(turn, reader))
+    except ProtocolError:
+        return None
+
+
+def begun(turn: Turn, secret: Secret | None = None) -> list[Node]:
+    """The items that a stream began, as far as they got; those that it did not end are incomplete."""
+    collector = Collector()
+    with suppress(InvalidBody, ProtocolError):  # what is behind it is not read
+        for event in _events(turn, _reader(turn.surface, secret)):
+            if CLASS.get(event["type"]) != "end":
+                collector.feed(event)
+    collector.settle()
+    items = [item for place, item in sorted(collector.items.items()) if place[0] == 0]
+    return [{**each, "status": "incomplete"} if each.get("status") == "in_progress" else each for each in items]
+
+
+def _events(turn: Turn, reader: Reader) -> Iterator[Node]:
+    """The canonical events of a stream."""
     decoder = StreamDecoder()
     events = [*decoder.feed(b"".join(turn.answered)), *decoder.close()]
     wires = [{"event": event["event"], "data": parse_data(event["data"])} for event in events]
-    try:
-        return collect(checked(adapter(reader.protocol).streams.reader(reader), wires))
-    except ProtocolError:
-        return None
+    return checked(adapter(reader.protocol).streams.reader(reader), wires)
 
 
 def _reader(surface: str, secret: Secret | None) -> Reader:

@@ -15,7 +15,7 @@ from functools import lru_cache, partial
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from ....client.state.response_memory import Turn, answer
+from ....client.state.response_memory import Turn, answer, begun
 from ....engine.pairs.reading import Reader
 from ....engine.registry import adapter
 from ....foundation.errors import InvalidBody, ProtocolError, UnifiedLLMError
@@ -45,6 +45,7 @@ __all__ = [
     "openings",
     "place_of",
     "read_run",
+    "response_of",
     "status_of",
 ]
 
@@ -287,6 +288,23 @@ def _counts(surface: str) -> bool:
 def collected(run: Run, frames: bytes, secret: Secret | None) -> dict[str, Any] | None:
     """The canonical response of a stream; None for one without an end."""
     return answer(Turn(run.tenant, run.surface, b"{}", "", [frames], True), secret) if frames else None
+
+
+def response_of(run: Run, frames: bytes, secret: Secret | None) -> dict[str, Any]:
+    """The canonical response of a run as it is. One that did not come to its end has what its stream began."""
+    node = collected(run, frames, secret)
+    if node is None:
+        node = {**run.head.get("settings", {}), "model": run.head.get("model"), "output": []}
+        node.pop("background", None)
+        node["created_at"] = run.created
+    if run.status != "completed" and not node.get("output") and frames:
+        node["output"] = begun(Turn(run.tenant, run.surface, b"{}", "", [frames], True), secret)
+    node |= {"id": run.id, "status": run.status, "background": True}
+    if run.status == "cancelled":
+        node.pop("error", None)
+    elif run.head.get("error"):
+        node["error"] = run.head["error"]
+    return node
 
 
 def status_of(run: Run, events: Sequence[bytes]) -> str:

@@ -10,12 +10,14 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator
 from contextlib import suppress
+from typing import Any
 
 import sqlalchemy as sa
 
+from ....foundation.secret import Secret
 from .. import database
 from ..store import Store, StoreUnavailable
-from .event_log import DONE, LogWriter, Run, Signal
+from .event_log import DONE, LogWriter, Run, Signal, response_of
 from .locks import NodeLock
 
 __all__ = ["LogReader"]
@@ -86,6 +88,11 @@ class LogReader:
         async with self.store.connection() as connection:
             status = (await connection.execute(query)).scalar_one_or_none()
         return status is None or status in DONE
+
+    async def response(self, run: Run, secret: Secret) -> dict[str, Any]:
+        """The canonical response of a run."""
+        frames = b"".join(data for _, data in await self.segments(run.id)) if run.is_done else b""
+        return response_of(run, frames, secret)
 
     async def segments(self, id_: str, after: int = -1) -> list[tuple[int, bytes]]:
         """The stored segments with events behind a place: the place of the first event of each, and its bytes."""

@@ -174,17 +174,7 @@ class Runs:
 
     async def document(self, run: Run, surface: str, secret: Secret) -> bytes:
         """A run as a response of a protocol."""
-        frames = b"".join(data for _, data in await self.log.segments(run.id)) if run.is_done else b""
-        node = collected(run, frames, secret)
-        if node is None:
-            node = {**run.head.get("settings", {}), "model": run.head.get("model"), "output": []}
-            node.pop("background", None)
-            node["created_at"] = run.created
-        node |= {"id": run.id, "status": run.status, "background": True}
-        if run.status == "cancelled":
-            node.pop("error", None)
-        elif run.head.get("error"):
-            node["error"] = run.head["error"]
+        node = await self.log.response(run, secret)
         return dump(write(node, surface, "response", secret=secret).value)
 
     async def lifecycle(self, run: Run, match: Match, query: Mapping[str, str], secret: Secret) -> Whole | Events:
