@@ -84,6 +84,15 @@ def test_and_in_an_event_loop_beside_others_under_their_own_names() -> None:
     assert [item.output for item in run.steps[0].outputs] == ["21 in Rome", "own"]
 
 
+def test_only_names_that_the_server_does_not_have_are_refused() -> None:
+    with ToolServer(Connected(), only={"picture", "time"}) as server:
+        assert [each.name for each in server.tools] == ["time", "picture"]
+    with pytest.raises(ul.InvalidArgument, match="does not have: 'wether', 'Time'; its tools are weather, time, pict"):
+        ToolServer(Connected(), only=["wether", "time", "Time"], prefix="x_").__enter__()
+    with pytest.raises(ul.InvalidArgument, match=r"list of names, not a string; pass \['weather'\]"):
+        AsyncToolServer(Connected(), only="weather")
+
+
 def test_an_error_is_one_and_media_are_parts() -> None:
     calls = [function_call(name, '{"city": "Oslo"}', f"call_{name}") for name in ("time", "picture")]
     canned = Canned("openai-responses", response(*calls), response(message("Done.")))

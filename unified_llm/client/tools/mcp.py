@@ -7,7 +7,7 @@ what it calls an error is one. https://modelcontextprotocol.io/specification
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Container, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from importlib import import_module
 from typing import Any
@@ -37,14 +37,17 @@ class AsyncToolServer:
 
     It is connected in an `async with` block; outside of one `.tools` raises `InvalidArgument`. `server` is a URL
     (streamable HTTP), a command as a list of words (started here, over stdin and stdout), a server object of the `mcp`
-    package, or its connected `Client`. `only` are the names to be offered, `prefix` goes before each name, which keeps
-    the tools of several servers apart. Raises `MissingExtra` naming the extra.
+    package, or its connected `Client`. `only` are the names to be offered, as the server has them; a name that it does
+    not have is an error. `prefix` goes before each name, which keeps the tools of several servers apart. Raises
+    `MissingExtra` naming the extra.
     https://modelcontextprotocol.io; an example is in docs/tools.md.
     """
 
     def __init__(self, server: Any, *, only: Container[str] | None = None, prefix: str = "") -> None:
         if server is None or isinstance(server, (bool, int, float, bytes)) or server in ("", [], ()):
             raise InvalidArgument(f"server= should be a URL, a command as a list of words, or a server, not {server!r}")
+        if isinstance(only, str):
+            raise InvalidArgument(f"only= should be a list of names, not a string; pass [{only!r}]")
         self._server, self._only, self._prefix = server, only, prefix
         self._stack = AsyncExitStack()
         self._tools: list[Tool] | None = None
@@ -91,16 +94,26 @@ class AsyncToolServer:
                 server = package.StdioServerParameters(command=command, args=list(words))
             self._client = await self._stack.enter_async_context(package.Client(server))
         cursor = None
-        found: list[Tool] = []
+        found: list[Any] = []
         while True:
             page = await self._client.list_tools(cursor=cursor)
-            for each in page.tools:
-                if self._only is None or each.name in self._only:
-                    found.append(self._tool(each))
+            found += page.tools
             cursor = page.next_cursor
             if not cursor:
-                self._tools = found
+                self._tools = [self._tool(each) for each in self._chosen(found)]
                 return self
+
+    def _chosen(self, found: list[Any]) -> list[Any]:
+        """The tools of `only`. Raises `InvalidArgument` for a name that the server does not have."""
+        if self._only is None:
+            return found
+        names = [each.name for each in found]
+        given = self._only if isinstance(self._only, Iterable) else ()
+        if unknown := [name for name in given if name not in names]:
+            wrong = printable(", ".join(map(repr, unknown)))
+            reason = f"only= has names that the MCP server does not have: {wrong}; its tools are"
+            raise InvalidArgument(f"{reason} {printable(', '.join(map(str, names))) or 'none'}")
+        return [each for each in found if each.name in self._only]
 
     async def __aexit__(self, *_: object) -> None:
         self._tools = None
