@@ -43,6 +43,32 @@ def test_the_openai_sdk_over_chat(protocol: str) -> None:
     )
 
 
+@pytest.mark.parametrize("protocol", [*PROTOCOLS, "openai-chat:groq"])
+def test_the_client_and_a_transport_take_it_and_their_own_losses_count(protocol: str) -> None:
+    def now(zone: str) -> str:
+        """The time."""
+        return f"12:00 {zone}"
+
+    upstream = FakeUpstream(protocol).calls("now", zone="UTC").returns("Noon.")
+    run = ul.Client(upstream).responses.run(model="m", input="Time?", tools=[now], seed=7, top_k=3)
+    assert (run.output_text, len(upstream.requests)) == ("Noon.", 2)
+    lost = {loss.capability for loss in run.losses if loss.fate == "lost"}
+    assert {loss.capability for loss in upstream.losses if loss.fate == "lost"} == lost
+    for capability in ("sampling.seed", "sampling.top_k"):
+        assert upstream.survives(capability) == (capability not in lost)
+
+    async def streamed() -> str:
+        async with ul.AsyncClient(upstream) as client:
+            return (await (await client.responses.create(input="Hi", stream=True)).get_final_response()).output_text
+
+    assert asyncio.run(streamed()) == "Noon."
+    upstream = FakeUpstream(protocol).returns("Noon.")
+    own = openai.OpenAI(api_key="-", http_client=ul.http_client(upstream))
+    asked: Any = {"model": "m", "messages": [{"role": "user", "content": "Time?"}], "seed": 7}
+    assert own.chat.completions.create(**asked).choices[0].message.content == "Noon."
+    assert upstream.survives("sampling.seed") == ("sampling.seed" not in lost)
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_streams_and_the_other_surfaces(protocol: str) -> None:
     upstream = FakeUpstream(protocol).returns("Hello there.")

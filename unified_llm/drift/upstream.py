@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 
@@ -28,9 +28,13 @@ from ..streams.framings.eventstream import reframed
 from ..streams.framings.sse import encode
 from ..streams.writing import write_stream
 
+if TYPE_CHECKING:
+    from ..client.upstreams.upstream import Upstream
+
 __all__ = ["FakeUpstream"]
 
 Answer = dict[str, Any]
+_ROOT = "https://upstream.invalid"  # which no request leaves for
 
 
 class FakeUpstream:
@@ -95,14 +99,35 @@ class FakeUpstream:
         """The same for the asynchronous SDKs."""
         return httpx2.AsyncClient(transport=_AsyncTransport(self), **options)
 
+    def as_upstream(self) -> Upstream:
+        """The upstream that `ul.Client(upstream)`, `ul.http_client(upstream)` and `ul.Upstream.of` make of it.
+
+        >>> import unified_llm as ul
+        >>> upstream = FakeUpstream("anthropic-messages").returns("Rain.")
+        >>> ul.Client(upstream).responses.create(input="Weather?", seed=7).output_text, upstream.survives("sampling.*")
+        ('Rain.', False)
+        """
+        from ..client.upstreams.upstream import Upstream
+
+        own = {"http_client": self.http_client(), "async_http_client": self.async_http_client()}
+        return Upstream(protocol=self.protocol, base_url=_ROOT, model=self.model or "model", **own)  # type: ignore[arg-type]
+
     # ---- one request ----------------------------------------------------------------------------------------------
 
-    def answer(self, method: str, path: str, query: str, body: bytes) -> tuple[int, str, bytes]:
-        """The status, content type and body for a request on whichever surface its path belongs to."""
+    def answer(
+        self, method: str, path: str, query: str, body: bytes, before: Losses | None = None
+    ) -> tuple[int, str, bytes]:
+        """The status, content type and body for a request on whichever surface its path belongs to.
+
+        `before` are the losses of a request that a client of this library made, and None for any other: that one is
+        in the words of the protocol as a client finds it, without a dialect.
+        """
         found = _surface(method, path)
         if found is None:
             return 404, "application/json", dump({"error": {"message": f"no surface has {method} {path}"}})
         source, route, at = found
+        if before is not None and source == self.protocol.partition(":")[0]:
+            source = self.protocol
         try:
             asked = parse(body)
             http = {"method": method, "path": at}
@@ -110,7 +135,7 @@ class FakeUpstream:
         except (InvalidBody, CapabilityRefused) as error:
             return self._refused(source, str(error))
         self.requests.append(done.value)
-        self._losses += done.losses
+        self._losses += [*(before or ()), *done.losses]
         assert done.exchange is not None
         canonical = self._next(asked, source, http, done.exchange)
         streamed = route.stream if route.stream is not None else bool(type(asked) is dict and asked.get("stream"))
@@ -174,7 +199,8 @@ def _surface(method: str, path: str) -> tuple[str, Route, str] | None:
 
 def _reply(upstream: FakeUpstream, request: httpx2.Request, body: bytes) -> httpx2.Response:
     url = request.url
-    status, type_, data = upstream.answer(request.method, url.path, url.query.decode(), body)
+    before = request.extensions.get("unified_llm.losses")
+    status, type_, data = upstream.answer(request.method, url.path, url.query.decode(), body, before)
     return httpx2.Response(status, headers={"content-type": type_}, content=data, request=request)
 
 

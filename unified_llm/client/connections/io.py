@@ -29,13 +29,28 @@ from .event_loops import Chunks, Undecoded
 from .pool import TIMEOUT, AsyncPool, Pool, checked
 from .transport_errors import as_http_error
 
-__all__ = ["PATH", "PROTOCOL", "TIMEOUT", "AsyncStream", "AsyncWire", "Stream", "Wire", "crowded", "dated", "parsed"]
+__all__ = [
+    "LOSSES",
+    "PATH",
+    "PROTOCOL",
+    "TIMEOUT",
+    "AsyncStream",
+    "AsyncWire",
+    "Stream",
+    "Wire",
+    "crowded",
+    "dated",
+    "parsed",
+]
 
 PROTOCOL = "unified_llm.protocol"
 """The extension of a request that names its protocol, for what answers in this process in several of them."""
 
 PATH = "unified_llm.path"
 """The extension of a request that holds its path below the protocol's root."""
+
+LOSSES = "unified_llm.losses"
+"""The extension of a request that holds what converting it lost, for what answers in this process and counts it."""
 
 _UNTIMED = frozenset(("close", "hook", "sleep"))  # closing is never too late, and a sleep looks at the clock itself
 
@@ -56,7 +71,12 @@ def _request(
         headers=dict(outgoing.headers),
         content=outgoing.content,
         params=dict(outgoing.query) or None,
-        extensions={PROTOCOL: upstream.protocol.partition(":")[0], PATH: outgoing.path, SECRETS: upstream.secrets},
+        extensions={
+            PROTOCOL: upstream.protocol.partition(":")[0],
+            PATH: outgoing.path,
+            SECRETS: upstream.secrets,
+            LOSSES: outgoing.losses,
+        },
         timeout=timeout if timeout is not None else httpx2.USE_CLIENT_DEFAULT,
     )
     return built

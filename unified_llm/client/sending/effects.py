@@ -92,6 +92,7 @@ class Outgoing(NamedTuple):
     path: str  # below the protocol's root, for transports that have a root of their own
     public: frozenset[tuple[str, str]] = frozenset()  # what conversion set of headers and query: no credentials
     kept: dict[str, Any] | None = None  # what a driver keeps of it, where equal requests follow with other bodies
+    losses: Losses = Losses()  # of the request, for what answers in this process and counts them
 
 
 @dataclass(slots=True, kw_only=True)

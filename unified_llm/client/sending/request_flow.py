@@ -241,6 +241,7 @@ def outgoing_of(ask: Ask, upstream: Upstream, sent: Converted, model: str | None
         next((each for each in (ask.timeout, upstream.timeout, ask.patience) if each is not None), None),
         str(sent.http.get("path") or ""),
         frozenset((*converted.items(), *((name, str(value)) for name, value in asked.items()))),
+        losses=sent.losses,
     )
 
 

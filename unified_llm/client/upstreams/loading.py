@@ -37,6 +37,8 @@ def from_sdk(*clients: Any, protocol: str | None = None, **changes: Any) -> Upst
     if not clients:
         raise InvalidArgument("from_sdk() requires a client of an official SDK")
     auto, protocol = protocol == AUTO, None if protocol == AUTO else protocol
+    if len(clients) == 1 and hasattr(type(clients[0]), "as_upstream"):  # what answers by itself, and no SDK is for
+        return clients[0].as_upstream().with_(**changes, **({"protocol": protocol} if protocol else {}))  # type: ignore[no-any-return]
     for spoken in (split(protocol)[0],) if protocol else map(adapter, by_preference()):
         for root, where in spoken.clients.items():
             if all(_is_of(client, root) for client in clients):
