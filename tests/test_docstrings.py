@@ -123,16 +123,21 @@ def test_every_error_has_a_row() -> None:
     assert [name for name in sorted(errors) if f"| `{name}` |" not in page and name not in told] == []
 
 
-LOSSES = [f"unified_llm.losses.{name}" for name in ("loss", "severity", "levels")]
+NAMED = [*(f"unified_llm.losses.{name}" for name in ("loss", "severity", "levels")), "unified_llm.client.params"]
 
 
 def test_a_name_for_a_type_is_explained_where_it_is_made() -> None:
     names = {name for name in PUBLIC if name not in THINGS and not name.isupper()}
     assert names >= {"Fate", "Level", "Levels"}
     told: set[str] = set()
-    for module in map(sys.modules.__getitem__, LOSSES):
+    for module in map(sys.modules.__getitem__, NAMED):
         body = ast.parse(Path(str(module.__file__)).read_text("utf-8")).body
-        for node, after in pairwise(body):
-            if isinstance(node, ast.Assign) and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
-                told |= {each.id for each in node.targets if isinstance(each, ast.Name)}
+        for node, after in pairwise(each for top in body for each in (getattr(top, "body", None) or [top])):
+            if (
+                isinstance(node, ast.Assign | ast.AnnAssign)
+                and isinstance(after, ast.Expr)
+                and isinstance(after.value, ast.Constant)
+            ):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                told |= {each.id for each in targets if isinstance(each, ast.Name)}
     assert names <= told

@@ -227,6 +227,8 @@ def test_a_call_of_the_provider_waits_for_approval(decide: dict[str, Any], respo
     client, service = _asked(_answer(ASKED), _answer(DONE))
     run = client.responses.run(input="drop it", tools=[SERVER])
     assert run.stopped == "approval" and [each.id for each in run.pending] == ["mcpr_1"]
+    # As a program decides on every kind of call.
+    assert [(each.call_id, each.name, each.parsed_arguments) for each in run.pending] == [("mcpr_1", "drop", {})]  # type: ignore[union-attr]
     run = RunResult.from_json(run.to_json())
     done = client.responses.resume(run, **decide)
     assert done.stopped == "answered" and done.output_text == "gone"

@@ -119,6 +119,9 @@ def loops(client: ul.Client) -> None:
     by_schema = client.responses.run(input="Hi", tools=[weather], text_format={"type": "object"})
     assert_type(by_schema, ul.RunResult[Any])
     for call in run.pending:
+        assert_type(call.call_id, str | None)
+        if call.type == "mcp_approval_request":
+            assert_type(call.parsed_arguments, dict[str, Any])
         if call.type == "function_call":
             assert_type(call, ul.FunctionCall)
     assert_type(run.items[0], ul.Item)
@@ -128,6 +131,15 @@ def loops(client: ul.Client) -> None:
         if event.type == "unified_llm:turn_done":
             assert_type(event, ul.TurnDone)
             print(event.step.number, event.step.response.output_text)
+
+
+def lists_in_variables(client: ul.Client, run: ul.RunResult[None]) -> list[ul.PendingCall]:
+    tools: list[ul.ToolLike] = [len, weather, {"type": "web_search"}, "code_interpreter"]
+    parts: list[ul.InputItem] = ["What is this?", ul.image("https://example.com/a.png"), ul.Message(role="user")]
+    asked: ul.Input = parts
+    client.responses.create(input=asked, tools=tools)
+    client.responses.create(input=[*parts, *run.items], tools=[tools, distance])
+    return run.pending
 
 
 async def in_an_event_loop() -> str:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .background import AsyncBackground, Background
     from .client import AsyncClient, Client
     from .inputs.media import file, image
+    from .params import Input, InputItem, PendingCall, ToolLike
     from .results import ModelInfo, Result, TokenCount
     from .sending.retry import Retry
     from .state.store import MemoryStore, Store
@@ -39,9 +40,12 @@ __all__ = [
     "Client",
     "EventStream",
     "Hooks",
+    "Input",
+    "InputItem",
     "MemoryStore",
     "ModelInfo",
     "ParsedStream",
+    "PendingCall",
     "RequestInfo",
     "ResponseInfo",
     "Result",
@@ -55,6 +59,7 @@ __all__ = [
     "Tool",
     "ToolContext",
     "ToolError",
+    "ToolLike",
     "ToolOutput",
     "ToolServer",
     "TurnDone",
@@ -73,6 +78,7 @@ if not TYPE_CHECKING:
             "background": "AsyncBackground Background",
             "client": "AsyncClient Client",
             "inputs.media": "file image",
+            "params": "Input InputItem PendingCall ToolLike",
             "results": "ModelInfo Result TokenCount",
             "tools.run_results": "RunResult Step",
             "sending.retry": "Retry",

@@ -7,7 +7,7 @@ https://platform.openai.com/docs/api-reference/responses/create
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 
 from ..passes.keywords import texts_in
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..losses import Levels
     from ..models.names import ModelName, ProtocolName, ProviderName
     from ..types import _twins as json
-    from ..types import request, settings
+    from ..types import request, response, settings
     from .inputs.media import Drawn
     from .results import Result
     from .tools.approval import Approve
@@ -41,6 +41,7 @@ __all__ = [
     "Key",
     "ParseGiven",
     "ParseOptions",
+    "PendingCall",
     "ResumeGiven",
     "RunGiven",
     "RunOptions",
@@ -52,16 +53,25 @@ __all__ = [
 ]
 
 
-InputItem: TypeAlias = "str | bytes | os.PathLike[str] | Drawn | Mapping[str, Any] | BaseModel | RunResult[Any]"
-"""One entry of `input`: text, a medium (bytes, a file, an image of a library), an item or a part as JSON, an
-object of a canonical class or of an SDK, or an earlier result."""
+if TYPE_CHECKING:
+    InputItem: TypeAlias = str | bytes | os.PathLike[str] | Drawn | Mapping[str, Any] | BaseModel | RunResult[Any]
+    """One entry of `input`: text, a medium (bytes, a file, an image of a library), an item or a part as JSON, an
+    object of a canonical class or of an SDK, or an earlier result."""
 
-Input: TypeAlias = "InputItem | Sequence[InputItem]"
-"""What `input` takes."""
+    Input: TypeAlias = InputItem | Sequence[InputItem]
+    """What `input` takes."""
 
-_OneTool: TypeAlias = "Callable[..., Any] | Tool | ToolServer | AsyncToolServer | Mapping[str, Any] | BaseModel | str"
-ToolLike: TypeAlias = "_OneTool | Sequence[_OneTool | Sequence[_OneTool]]"
-"""What `tools` takes: functions, `Tool`s, servers of tools, canonical tools, the type of a hosted tool, or a list."""
+    _OneTool: TypeAlias = (
+        Callable[..., Any] | Tool[..., Any] | ToolServer | AsyncToolServer | Mapping[str, Any] | BaseModel | str
+    )
+    PendingCall: TypeAlias = response.PendingCall
+    """One of the calls that wait for the caller (`run.pending`): its own to execute, or a request for approval."""
+
+    ToolLike: TypeAlias = "_OneTool | Sequence[ToolLike]"
+    """What `tools` takes: functions, `Tool`s, servers of tools, canonical tools, the type of a hosted tool, or a
+    list."""
+else:  # in an annotation of a program: what they stand for takes long to load
+    InputItem = Input = ToolLike = PendingCall = Annotated[Any, "a type for checkers only"]
 
 UpstreamLike: TypeAlias = "ProviderName | Upstream | Any"
 """A provider, "provider/model", the base URL of a server, an `Upstream`, or an official SDK's client."""

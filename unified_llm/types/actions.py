@@ -7,7 +7,7 @@ https://platform.openai.com/docs/api-reference/responses/object
 from typing import Annotated, Any, ClassVar, Literal
 
 from .base import Model, cap
-from .itembase import CallBase, ItemBase, ResultBase
+from .itembase import CallBase, ItemBase, ResultBase, parsed_arguments
 from .parts import Part
 
 __all__ = [
@@ -86,6 +86,20 @@ class McpApprovalRequest(ItemBase):
     name: Annotated[str | None, cap("tools.mcp.approval")] = None
     arguments: Annotated[str | None, cap("tools.mcp.approval")] = None
     server_label: Annotated[str | None, cap("tools.mcp.approval")] = None
+
+    @property
+    def call_id(self) -> str | None:
+        """The id that a decision names, as the `call_id` of a call: its own `id`."""
+        return self.id
+
+    @property
+    def parsed_arguments(self) -> dict[str, Any]:
+        """The arguments as JSON values; {} for a call without any. Raises `InvalidBody` where they are no object.
+
+        >>> McpApprovalRequest(id="mcpr_1", name="now", arguments='{"zone": "UTC"}').parsed_arguments
+        {'zone': 'UTC'}
+        """
+        return parsed_arguments(self.name, self.arguments)
 
 
 class McpApprovalResponse(ItemBase):

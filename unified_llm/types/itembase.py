@@ -5,6 +5,8 @@ https://www.openresponses.org/specification
 
 from typing import Annotated, Any, ClassVar
 
+from ..foundation.errors import InvalidBody
+from ..foundation.json_codec import load_text
 from .base import Cache, Node, Opaque, cap
 
 __all__ = [
@@ -12,6 +14,7 @@ __all__ = [
     "ItemBase",
     "ResultBase",
     "encrypted",
+    "parsed_arguments",
 ]
 
 
@@ -49,6 +52,18 @@ class ResultBase(CallBase):
 
     is_error: Annotated[bool | None, cap("tools.result.error")] = None
     error: Annotated[Any, cap("tools.result.error")] = None
+
+
+def parsed_arguments(name: str | None, arguments: str | None) -> dict[str, Any]:
+    """The arguments of a call as JSON values. Raises `InvalidBody` where they are no JSON object."""
+    text = arguments or ""
+    try:
+        found = load_text(text) if text.strip() else {}
+    except ValueError as error:
+        raise InvalidBody("/arguments", f"the arguments of {name!r} are not JSON: {error}") from error
+    if type(found) is not dict:
+        raise InvalidBody("/arguments", f"the arguments of {name!r} are not a JSON object: {text[:80]}")
+    return found
 
 
 def encrypted(pieces: list[Opaque] | None) -> str | None:

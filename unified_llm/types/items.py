@@ -10,8 +10,6 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from ..foundation.errors import InvalidBody
-from ..foundation.json_codec import load_text
 from .actions import (
     ApplyPatchCall,
     ApplyPatchCallOutput,
@@ -62,7 +60,7 @@ from .hosted import (
     WebSearchCall,
     WebSearchResult,
 )
-from .itembase import CallBase, ItemBase, ResultBase, encrypted
+from .itembase import CallBase, ItemBase, ResultBase, encrypted, parsed_arguments
 from .parts import Part
 from .roles import ROLES
 
@@ -118,14 +116,7 @@ class FunctionCall(CallBase):
         >>> FunctionCall(name="now", arguments='{"zone": "UTC"}').parsed_arguments
         {'zone': 'UTC'}
         """
-        text = self.arguments or ""
-        try:
-            found = load_text(text) if text.strip() else {}
-        except ValueError as error:
-            raise InvalidBody("/arguments", f"the arguments of {self.name!r} are not JSON: {error}") from error
-        if type(found) is not dict:
-            raise InvalidBody("/arguments", f"the arguments of {self.name!r} are not a JSON object: {text[:80]}")
-        return found
+        return parsed_arguments(self.name, self.arguments)
 
 
 class FunctionCallOutput(ResultBase):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...foundation.errors import InvalidBody
+from ..history import ASKS
 from ..inputs.argument_types import check_arguments
 from ..params import Decided, RunOptions
 from ..requests import Call
@@ -65,8 +66,8 @@ def resumed(core: Core, run: RunResult | Any, given: Mapping[str, Any]) -> Loop:
     call.body = unforced({**asked, **call.body})
     for each in run.pending:
         # A request for approval is of a tool that the provider runs.
-        id_, called = (getattr(each, field, None) for field in ("call_id", "name"))
-        if id_ in decisions.approved and called not in call.tools:
+        id_, called = each.call_id, getattr(each, "name", None)
+        if each.type != ASKS and id_ in decisions.approved and called not in call.tools:
             raise InvalidBody("/tools", f"call {id_!r} is approved; pass tools= with the function {called!r}")
     return _loop(core, call, options, run, decisions)
 
