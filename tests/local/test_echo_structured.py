@@ -76,9 +76,32 @@ TYPES: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("strategy", ["native", "tool"])
+@pytest.mark.parametrize("strategy", ["native", "tool", "prompt"])
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("type_", TYPES, ids=str)
 def test_the_value_is_one_of_the_type(type_: Any, protocol: str, strategy: Any) -> None:
     client = ul.Client(model="local/echo", protocol=protocol)
     assert client.responses.parse(input="Any.", text_format=type_, strategy=strategy).output_parsed is not None
+
+
+@pytest.mark.parametrize("strategy", ["native", "tool", "prompt"])
+@pytest.mark.parametrize("asked", ["Hi.", "What is the weather?", "[[call weather city=Oslo]] [[then]] [[results]]"])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_run_with_a_type_ends_by_every_strategy(protocol: str, asked: str, strategy: Any) -> None:
+    def weather(city: str) -> str:
+        """The weather in a city."""
+        return f"rain in {city}"
+
+    client = ul.Client(model="local/echo", protocol=protocol)
+    run = client.responses.run(input=asked, tools=[weather], text_format=dict[str, int], strategy=strategy, max_turns=3)
+    assert isinstance(run.output_parsed, dict)
+    called = [each for step in run.steps for each in step.outputs if "rain in" in str(each.output)]
+    assert len(called) == (asked != "Hi." or strategy == "tool")
+
+
+def test_a_schema_in_words_stands_at_the_end_of_instructions() -> None:
+    client = ul.Client(model="local/echo")
+    for said in ("The schema: {}. Be brief.", "schema: {not JSON}", "A schema"):
+        assert client.responses.create(input="Hi", instructions=said).output_text == "Hi"
+    given: list[Any] = [{"role": "system", "content": 'Use this schema: {"type": "boolean"}'}, "Hi"]
+    assert client.responses.create(input=given).output_text in ("true", "false")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +19,8 @@ Node = dict[str, Any]
 MEDIA = {"input_image": "image", "input_audio": "audio", "input_video": "video", "input_file": "file"}
 PLACES = ("filename", "file_id", "image_url", "audio_url", "video_url", "file_url", "file_data", "media_type", "format")
 """Fields of a canonical medium that name it, the most specific first."""
+IN_WORDS = re.compile(r"\bschema:?\s*(\{.*\})\s*$", re.DOTALL | re.IGNORECASE)
+"""A schema at the end of instructions, which is how structured output is requested in words."""
 TYPES = {
     400: "invalid_request", 401: "authentication", 402: "quota", 403: "permission", 404: "not_found", 408: "timeout",
     409: "conflict", 413: "too_large", 429: "rate_limit", 503: "overloaded", 504: "timeout", 529: "overloaded",
@@ -92,6 +96,7 @@ class Facts:
         text = request.get("text")
         form = text.get("format") if isinstance(text, dict) else None
         form = form if isinstance(form, dict) else {}
+        schema = form.get("schema") if form else _schema_in_words(request, items)
         limit, stops = request.get("max_output_tokens"), request.get("stop")
         return cls(
             request=request,
@@ -100,11 +105,25 @@ class Facts:
             choice=choice if choice in ("none", "required") else "auto",
             allowed=allowed,
             parallel=request.get("parallel_tool_calls") is not False,
-            structured=form.get("type") in ("json_object", "json_schema"),
-            schema=form.get("schema"),
+            structured=form.get("type") in ("json_object", "json_schema") or (not form and schema is not None),
+            schema=schema,
             limit=limit if isinstance(limit, int) else None,
             stops=tuple(stop for stop in stops if isinstance(stop, str)) if isinstance(stops, list) else (),
         )
+
+
+def _schema_in_words(request: Node, items: list[Node]) -> Node | None:
+    """The schema that the instructions end with; None where there is none."""
+    system = [item.get("content") for item in items if item.get("role") in ("system", "developer")]
+    for content in (request.get("instructions"), *system):
+        found = IN_WORDS.search(text_of(content))
+        try:
+            schema = json.loads(found[1]) if found else None
+        except ValueError:
+            continue
+        if isinstance(schema, dict):
+            return schema
+    return None
 
 
 def objects(value: Any) -> list[Node]:

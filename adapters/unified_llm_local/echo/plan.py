@@ -245,7 +245,8 @@ def _forced(plan: Plan, facts: Facts, rounds: int) -> None:
     quiet = plan.finish in ("stop",) and not any(p.kind == "refusal" for p in plan.pieces)
     if facts.choice == "required" and not plan.calls and quiet and _offered(facts):
         kept = [piece for piece in plan.pieces if piece.kind == "reasoning"]
-        plan.pieces = [*kept, _call(_offered(facts)[0], Directive("call"))]
+        # Behind results the last one: it is where the answer of a loop is put that has to be a call.
+        plan.pieces = [*kept, _call(_offered(facts)[-1 if rounds else 0], Directive("call"))]
     if not facts.parallel and len(plan.calls) > 1:
         first = plan.calls[0]
         plan.pieces = [piece for piece in plan.pieces if piece.kind != "call" or piece is first]
