@@ -121,6 +121,21 @@ def test_what_keeps_answers_in_memory(copied: Copy) -> None:
     assert copied is copy.copy or (vault.get("call:b") is None and store.get(first.id) is not None)
 
 
+def test_an_upstream_is_its_own_copy_and_is_pickled_without_login_and_connections() -> None:
+    for ref, why in (
+        ("local/echo", r"^local/echo: an HTTP client cannot be pickled; create the Upstream in the other process$"),
+        ("openai/gpt-5.5", "credentials cannot be pickled"),
+    ):
+        upstream = ul.Upstream.of(ref)
+        assert copy.copy(upstream) is upstream and copy.deepcopy({"where": [upstream]})["where"][0] is upstream
+        with pytest.raises(TypeError, match=why):
+            pickle.dumps(upstream)
+    plain = ul.Upstream(protocol="openai-chat", base_url="http://localhost:8000/v1", model="m", defaults={"seed": 1})
+    plain = plain.with_(others=(plain,))
+    found = pickle.loads(pickle.dumps(plain))
+    assert found == plain and found.others == (plain,)
+
+
 @pytest.mark.parametrize("made", [ul.Client, ul.AsyncClient])
 def test_a_client_is_shared_by_copies_and_not_pickled(made: Any) -> None:
     client = made(model="local/echo")

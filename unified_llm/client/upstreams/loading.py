@@ -6,7 +6,8 @@ So is what makes an upstream of an official SDK's client: the adapter package th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Self
 
 from ...engine.registry import adapter, split
 from ...foundation.lazy import load
@@ -16,7 +17,7 @@ from ...models.endpoints import by_preference, provider
 if TYPE_CHECKING:
     from .upstream import Upstream
 
-__all__ = ["AUTO", "from_sdk", "loaded"]
+__all__ = ["AUTO", "Copied", "from_sdk", "loaded"]
 
 AUTO = "auto"
 """In the place of a protocol: whichever carries most of a request."""
@@ -63,3 +64,30 @@ def _through(clients: tuple[Any, ...], where: str, made: Upstream) -> Iterator[U
 
 def _is_of(client: Any, root: str) -> bool:
     return any(f"{kind.__module__}.".startswith(f"{root}.") for kind in type(client).__mro__)
+
+
+class Copied:
+    """A frozen value: its copies are itself, with its login and its connections.
+
+    In another process there is neither. Pickling raises `TypeError` for a login (which refuses by itself) and for an
+    HTTP client, that of an upstream in this process above all.
+    """
+
+    __slots__ = ()
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        found = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+        if found["http_client"] is not None or found["async_http_client"] is not None:
+            name = getattr(self, "name", "")
+            raise TypeError(f"{name}: an HTTP client cannot be pickled; create the Upstream in the other process")
+        return _made, (type(self), found)
+
+
+def _made(kind: type, found: dict[str, Any]) -> Any:
+    return kind(**found)

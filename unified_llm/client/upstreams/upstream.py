@@ -23,7 +23,7 @@ from ...models.selection import select
 from ...passes.keywords import spelled_out
 from .credentials import KeyAuth
 from .known_hosts import hosts, spoken_at
-from .loading import AUTO, from_sdk, loaded
+from .loading import AUTO, Copied, from_sdk, loaded
 from .logins import auth_of, keyed, logged_in, with_key
 from .options import UpstreamKeywords, check_row, meanings, row_of_environment, rows_of
 from .prices import prices_of
@@ -38,24 +38,24 @@ __all__ = ["Upstream", "upstream"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Upstream:
+class Upstream(Copied):
     """One place that answers. Make one with `Upstream.of("provider/model")`, or by hand for anything else.
 
     `protocol` is what `convert(target=)` takes, dialect included. `base_url` stands before the protocol's routes.
-    `auth` puts the credentials into a request as it leaves. `headers` and `query` go with every request. `model` is the
-    model of the request; None leaves the one the caller names. `provider` is a name for people and for data, `scope`
-    labels the credential or deployment that encrypted reasoning is bound to (`convert(scope=)`). `defaults` are fields
-    of the upstream's own wire that a request gets where it has no value; `fixed` are set in any case, and `omitted` are
-    taken out, where a platform requires it, and `moved` are headers that become fields of the body, as lists. `path`
-    and `stream_path` replace the protocol's own route of a request (`{model}` is filled in). `timeout` is seconds, or
-    the HTTP library's own. `http_client` and `async_http_client` bring a connection pool, proxies, certificates; they
-    are used as they are, and never closed. `extra_headers` stand before what a conversion sets, where `headers` and
-    `query` stand behind it. `secrets` are the credentials among all of these and in what was sent; `hide` takes them
-    out of a text. A password or a query in `base_url` is moved out of it: into `auth`, where there is none, and
-    `query`. `others` are the same place in its other protocols: each request goes in the one that carries most of it,
-    and then `why` is the text of `reasons`, what counted against the others. An upstream without them uses its own.
-    `label` is its name in a configuration. `price` are prices of its own, by the catalog's names, in dollars for a
-    million tokens.
+    `auth` puts the credentials into a request as it leaves. `headers` and `query` go with every request. `model` is
+    the model of the request; None leaves the one the caller names. `provider` is a name for people and for data,
+    `scope` labels the credential or deployment that encrypted reasoning is bound to (`convert(scope=)`). `defaults` are
+    fields of the upstream's own wire that a request gets where it has no value; `fixed` are set in any case, and
+    `omitted` are taken out, where a platform requires it, and `moved` are headers that become fields of the body, as
+    lists. `path` and `stream_path` replace the protocol's own route of a request (`{model}` is filled in). `timeout` is
+    seconds, or the HTTP library's own. `http_client` and `async_http_client` bring a connection pool, proxies,
+    certificates; they are used as they are, and never closed. `extra_headers` stand before what a conversion sets,
+    where `headers` and `query` stand behind it. `secrets` are the credentials among all of these and in what was sent;
+    `hide` takes them out of a text. A password or a query in `base_url` is moved out of it: into `auth`, where there is
+    none, and `query`. A copy of it is the same object; what has a login or an HTTP client cannot be pickled.
+    `others` are the same place in its other protocols: each request goes in the one that carries most of it, and `why`
+    is the text of `reasons`, what counted against the others. `label` is its name in a configuration. `price` are prices of its
+    own, by the catalog's names, in dollars for a million tokens.
 
     >>> Upstream(protocol="openai-chat", base_url="http://localhost:8000/v1").url({"path": "chat/completions"})
     'http://localhost:8000/v1/chat/completions'
