@@ -151,15 +151,19 @@ def without_background(done: Converted, source: str, upstream: Upstream) -> Conv
     """A converted request without `background`, for an upstream of another protocol than its client's.
 
     The client looks for the answer at its own surface, which has what it was sent and not what the upstream goes on to
-    make. So the answer is awaited, as over upstreams that cannot work in the background.
+    make. So the answer is awaited, whether the protocol has `background` or not: it is there when it is looked for.
     """
     given, known = split(source)[0], split(upstream.protocol)[0]
     theirs, field = takes(given, "background"), takes(known, "background")
-    if given is known or theirs is None or field is None or type(done.value) is not dict or not done.value.get(field):
+    if given is known or theirs is None or type(done.value) is not dict:
         return done
-    value = {key: each for key, each in done.value.items() if key != field}
+    kept = [loss for loss in done.losses if (loss.path, loss.fate) != (f"/{theirs}", "lost")]
+    is_asked = field is not None and bool(done.value.get(field))
+    if not is_asked and len(kept) == len(done.losses):
+        return done
+    value = {key: each for key, each in done.value.items() if key != field} if is_asked else done.value
     loss = Loss(f"/{theirs}", _STATE["background"], "emulated", "awaited at once", "source")
-    return replace(done, value=value, losses=Losses([*done.losses, loss]))
+    return replace(done, value=value, losses=Losses([*kept, loss]))
 
 
 def without_beta(http: Mapping[str, Any], source: str, upstream: Upstream) -> Mapping[str, Any]:
