@@ -21,7 +21,7 @@ from typing import IO, Annotated, Any
 import unified_llm as ul
 
 from .foundation.json_codec import dump, parse
-from .foundation.terminal import columns, fail, printable, read_input
+from .foundation.terminal import any_text, columns, fail, printable, read_input
 from .losses import Losses, enforce, levels_from
 
 try:
@@ -253,6 +253,7 @@ def main() -> None:
     """The entry point of the `unified-llm` script, and of `python -m unified_llm`."""
     # What is loaded need not be taken apart where the process ends, which takes as long as `--help` does.
     atexit.register(gc.freeze)
+    any_text()
     app(prog_name="unified-llm")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -54,6 +55,24 @@ def test_lines_that_are_piped_are_turns_and_only_answers_go_to_stdout() -> None:
 
 def test_a_prompt_takes_what_is_piped_along() -> None:
     assert run("chat", "In one word:", stdin="yes\nor no\n")[:2] == (0, "In one word:\n\nyes\nor no\n")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "shown"), [("ascii", "h\\xe9 \\u2603"), ("cp1252", "hé \\u2603"), ("utf-8:strict", "hé ☃")]
+)
+def test_a_terminal_of_any_encoding_takes_and_shows_any_text(encoding: str, shown: str) -> None:
+    for prompt in (["hé ☃"], []):
+        done = subprocess.run(
+            [sys.executable, "-m", "unified_llm", "chat", *prompt],
+            input=b"\xff b\n",
+            capture_output=True,
+            check=False,
+            timeout=60,
+            env={**os.environ, "PYTHONIOENCODING": encoding},
+        )
+        assert (done.returncode, done.stderr) == (0, b""), done.stderr
+        out = done.stdout.decode(encoding.partition(":")[0])
+        assert " b" in out and (shown in out) == bool(prompt)
 
 
 def test_tools_of_a_file_are_called_and_shown(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-__all__ = ["columns", "draw", "error_line", "fail", "failure", "plain_row", "printable", "read_input"]
+__all__ = ["any_text", "columns", "draw", "error_line", "fail", "failure", "plain_row", "printable", "read_input"]
 
 # C0 but tab and line feed, DEL, C1, and what turns the direction of the text behind it.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -32,6 +32,15 @@ def printable(text: str) -> str:
     True
     """
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n"))
+
+
+def any_text() -> None:
+    """Let standard output and input have any text: what their encoding has not is written as an escape, or read as
+    a mark. Models answer in any language, and terminals and pipes of many systems have an encoding of their own.
+    """
+    for stream, errors in ((sys.stdout, "backslashreplace"), (sys.stdin, "replace")):
+        if getattr(stream, "errors", None) in ("strict", "surrogateescape"):
+            stream.reconfigure(errors=errors)  # type: ignore[union-attr]
 
 
 def plain_row(table: Table, *cells: Any) -> None:
