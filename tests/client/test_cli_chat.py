@@ -91,6 +91,11 @@ def test_a_file_without_tools_and_a_server_that_fails(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("x = 1\ndef (")
     code, out, err = run("chat", "--tools", str(tmp_path / "broken.py"))
     assert (code, out, err.count("\n")) == (2, "", 1) and "broken.py, line 2: SyntaxError" in err
+    pytest.importorskip("mcp")
+    code, out, err = run("chat", "--mcp", "no-such-command --x", "Hi")
+    assert (code, out, err.count("\n")) == (4, "", 1) and "no connection to the MCP server no-such-command" in err
+    code, out, err = run("chat", "--mcp", "'unclosed", "Hi")
+    assert (code, out, err.count("\n")) == (2, "", 1) and "--mcp" in err
     code, out, err = run("chat", stdin="[[error 400]]\nnot said any more\n")
     assert (code, out) == (4, "") and "InvalidRequestError" in err
 
@@ -314,7 +319,7 @@ def test_what_goes_wrong_is_one_line(stdin: str, more: list[str], code: int, tol
 
 def test_a_file_that_is_not_there() -> None:
     code, _, err = run("run", "nowhere.json", "-m", "local/echo")
-    assert code == 2 and "nowhere.json" in err
+    assert code == 2 and "nowhere.json: No such file or directory; unified-llm chat takes plain text" in err
     code, _, err = run("chat", "--tools", "nowhere.py", "Hi")
     assert code == 2 and err.endswith("nowhere.py: No such file or directory\n")
 

@@ -77,7 +77,7 @@ def chat(
             offered = _tools(tools or [], mcp or [], stack)
         except OSError as error:
             fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-        except (ImportError, TypeError) as error:
+        except (ImportError, TypeError, ValueError, UnifiedLLMError) as error:
             fail(error)
         client = stack.enter_context(Client(protocol=protocol, base_url=base_url, api_key=key))
         talk = Chat(
@@ -158,7 +158,8 @@ def run(
     except BrokenPipeError:
         raise  # the reader has closed the pipe
     except OSError as error:
-        fail(f"{file}: {error.strerror or error}")
+        hint = "; unified-llm chat takes plain text" if isinstance(error, FileNotFoundError) else ""
+        fail(f"{file}: {error.strerror or error}{hint}")
     except UnknownProvider as error:
         named = model or ""
         fail(f"{error}; a model is named provider/model" if named and "/" not in named else str(error))
@@ -209,7 +210,11 @@ def _tools(files: list[Path], servers: list[str], stack: contextlib.ExitStack) -
             raise TypeError(f"{path}: there is no tool in it; decorate a function with @unified_llm.tool")
         found += mine
     for server in servers:
-        found.append(stack.enter_context(ToolServer(server if "://" in server else shlex.split(server))))
+        try:
+            words = server if "://" in server else shlex.split(server)
+        except ValueError as error:
+            raise ValueError(f"--mcp {server!r}: {error}") from error
+        found.append(stack.enter_context(ToolServer(words)))
     return found
 
 
