@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import mimetypes
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ import pytest
 import unified_llm as ul
 from client.providers import PROTOCOLS, Canned, message, response, upstream
 from unified_llm.client import file, image
+from unified_llm.client.inputs.media import part_of
 from unified_llm.client.requests import call_of
+from unified_llm.drift import FakeUpstream
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -138,6 +141,31 @@ def test_files_are_what_their_media_type_says(
 )
 def test_bytes_are_what_they_begin_with(data: bytes, kind: str) -> None:
     assert body_of(input=data)["input"][0]["content"][0]["type"] == kind
+
+
+@pytest.mark.parametrize(
+    "name", ["server.log", "pyproject.toml", "ci.yaml", "main.go", "rows.jsonl", "Makefile", "README", ".env"]
+)
+def test_text_of_any_name_is_plain_text_and_reaches_the_model(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("Zeile é", encoding="utf-8")
+    upstream = FakeUpstream("anthropic-messages")
+    answer = ul.Client(upstream).responses.create(input=["What is this?", tmp_path / name])
+    assert upstream.requests[0]["messages"][0]["content"][1]["source"]["data"] == "Zeile é"
+    assert upstream.survives("*") and not [loss for loss in answer.losses if loss.fate == "lost"]
+
+
+def test_a_suffix_of_video_does_not_make_text_a_video(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mimetypes, "guess_type", lambda name: ("video/mp2t", None))
+    (tmp_path / "app.ts").write_text("let a = 1")
+    (tmp_path / "film.ts").write_bytes(b"G@\x00\x10\xff\xff")
+    part, video = (part_of(tmp_path / name) for name in ("app.ts", "film.ts"))
+    assert part is not None and part["file_data"].startswith("data:text/plain;base64,")
+    assert video is not None and video["type"] == "input_video"
+
+
+def test_bytes_that_are_no_text_stay_of_an_unknown_type() -> None:
+    for raw in (b"\xff\xfe\x00", b"a\x00b"):
+        assert ul.file(raw, filename="core")["file_data"].startswith("data:application/octet-stream;")
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -1,7 +1,7 @@
 """Images, documents, audio and video as canonical parts: from bytes, from files, from objects that draw themselves.
 
-The media type is the caller's, else that of the file's name, else that of the first bytes. Nothing is read from the
-network: a URL goes to the provider as it is.
+The media type is the caller's, else that of the file's name, else that of the first bytes; text of any other name (a
+log, a source file) is plain text. Nothing is read from the network: a URL goes to the provider as it is.
 """
 
 from __future__ import annotations
@@ -140,8 +140,23 @@ def _loaded(data: Any, media_type: str | None, filename: str | None = None) -> t
         raw, name = bytes(data), filename or ""
     else:
         raise InvalidArgument(f"an image or a file should be bytes, a path or a URL, not {type(data).__name__}")
+    return raw, media_type or _guessed(raw, name) or "application/octet-stream", name
+
+
+def _guessed(raw: bytes, name: str) -> str | None:
     guessed = mimetypes.guess_type(name)[0] if name else None
-    return raw, media_type or guessed or recognized(raw) or "application/octet-stream", name
+    # The tables of some systems have a suffix of source code as that of a video (`.ts`).
+    if guessed is not None and not (guessed.startswith(("video/", "audio/", "model/")) and _is_text(raw)):
+        return guessed
+    return recognized(raw) or ("text/plain" if name and _is_text(raw) else None)
+
+
+def _is_text(raw: bytes) -> bool:
+    """Whether bytes are text in UTF-8."""
+    try:
+        return "\0" not in raw.decode()
+    except UnicodeDecodeError:
+        return False
 
 
 def _base64(raw: bytes) -> str:
