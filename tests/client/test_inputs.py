@@ -163,6 +163,14 @@ def test_a_suffix_of_video_does_not_make_text_a_video(tmp_path: Path, monkeypatc
     assert video is not None and video["type"] == "input_video"
 
 
+def test_another_medium_is_no_image(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("hello")
+    for given, kind in ((WAV, "audio/wav"), (PDF, "application/pdf"), (tmp_path / "a.txt", "text/plain")):
+        with pytest.raises(ul.InvalidArgument, match=f"^{kind} is not an image; pass it as it is"):
+            image(given)
+    assert image(b"raw")["image_url"].startswith("data:application/octet-stream;")
+
+
 def test_bytes_that_are_no_text_stay_of_an_unknown_type() -> None:
     for raw in (b"\xff\xfe\x00", b"a\x00b"):
         assert ul.file(raw, filename="core")["file_data"].startswith("data:application/octet-stream;")

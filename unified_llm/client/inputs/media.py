@@ -59,7 +59,7 @@ def image(data: Media | Drawn, media_type: str | None = None, *, detail: str | N
     image of a library such as Pillow.
 
     `media_type` is guessed from the bytes or the name. `detail` is low, high or auto. Raises `InvalidArgument` for
-    anything else, and `OSError` for a file that cannot be read.
+    anything else, another medium included, and `OSError` for a file that cannot be read.
 
     >>> image(b"\\x89PNG")
     {'type': 'input_image', 'image_url': 'data:image/png;base64,iVBORw=='}
@@ -70,6 +70,8 @@ def image(data: Media | Drawn, media_type: str | None = None, *, detail: str | N
     else:
         png = None if isinstance(data, _MEDIA) else _drawn(data)
         raw, kind, _ = _loaded(data, media_type) if png is None else (png, "image/png", "")
+        if kind.partition("/")[0] in ("audio", "video", "text") or kind == "application/pdf":
+            raise InvalidArgument(f"{kind} is not an image; pass it as it is, or with unified_llm.file(...)")
         part["image_url"] = _data_url(raw, kind)
     if detail is not None:
         part["detail"] = detail
