@@ -54,8 +54,8 @@ class Upstream(Copied):
     `hide` takes them out of a text. A password or a query in `base_url` is moved out of it: into `auth`, where there is
     none, and `query`. A copy of it is the same object; what has a login or an HTTP client cannot be pickled.
     `others` are the same place in its other protocols: each request goes in the one that carries most of it, and `why`
-    is the text of `reasons`, what counted against the others. `label` is its name in a configuration. `price` are prices of its
-    own, by the catalog's names, in dollars for a million tokens.
+    is the text of `reasons`, what counted against the others. `label` is its name in a configuration.
+    `price` are prices of its own, by the catalog's names, in dollars for a million tokens.
 
     >>> Upstream(protocol="openai-chat", base_url="http://localhost:8000/v1").url({"path": "chat/completions"})
     'http://localhost:8000/v1/chat/completions'
