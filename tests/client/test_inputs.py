@@ -163,7 +163,7 @@ def test_a_suffix_of_video_does_not_make_text_a_video(tmp_path: Path, monkeypatc
     assert video is not None and video["type"] == "input_video"
 
 
-def test_another_medium_is_no_image(tmp_path: Path) -> None:
+def test_an_image_of_another_medium_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("hello")
     for given, kind in ((WAV, "audio/wav"), (PDF, "application/pdf"), (tmp_path / "a.txt", "text/plain")):
         with pytest.raises(ul.InvalidArgument, match=f"^{kind} is not an image; pass it as it is"):

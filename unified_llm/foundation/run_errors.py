@@ -60,8 +60,9 @@ class OutputParseError(UnifiedLLMError, ValueError):
     a tool loop, else None.
 
     >>> import unified_llm as ul
+    >>> from unified_llm.drift import FakeUpstream
     >>> try:
-    ...     ul.Client().responses.parse(model="local/echo", input="No.", text_format=list[int], strategy="prompt")
+    ...     ul.Client(FakeUpstream("openai-chat").returns("No.")).responses.parse(input="Count.", text_format=list[int])
     ... except OutputParseError as error:
     ...     print(error.text)
     No.
