@@ -261,7 +261,16 @@ def write_assistant(group: list[Node], w: Writer) -> Node:
         if field and not w.same and w.dialect.get("reasoning_required") and field not in wire:
             wire[field] = ""
             w.added(wire, field, "the server requires the reasoning of this turn")
-    return w.turn(group[0], wire)
+    return _turn(group[0], wire, w)
+
+
+def _turn(first: Node, wire: Node, w: Writer) -> Node:
+    """The message with what its reader left; what an answer leaves is that of a choice, which holds the message."""
+    if w.form(first, "turn") != "choice":
+        return w.turn(first, wire)
+    kept = first["extra"][w.protocol].get("turn") or {}
+    message = kept.get("message")
+    return w.turn({"extra": {w.protocol: {"turn": message}}}, wire) if type(message) is dict else wire
 
 
 def report_moved(item: Node, w: Writer) -> None:
