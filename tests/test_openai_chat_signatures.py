@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 import unified_llm as ul
+from across import INTERACTIONS
 from chat_documents import CHAT, canonical, message_item, wire_call
 
 
@@ -29,3 +32,30 @@ def test_an_own_signature_goes_back_on_its_call() -> None:
     body = {"model": "m", "messages": [{"role": "assistant", "content": None, "tool_calls": [signed]}]}
     assert canonical(body)["input"][0]["opaque"][0]["data"] == "U0lH"
     assert ul.convert(body, source=CHAT, target=CHAT).value == body
+
+
+@pytest.mark.parametrize("secret", [None, "s"])
+def test_a_thought_behind_the_text_returns_behind_it(secret: str | None) -> None:
+    """In an envelope that anybody may have made too: where it stands gives nothing away."""
+    thoughts = [{"type": "thought", "signature": word} for word in ("Zmlyc3Q=", "c2Vjb25k")]
+    told = {"type": "model_output", "content": [{"type": "text", "text": "Look."}]}
+    call = {"type": "function_call", "id": "c1", "name": "f", "arguments": {}}
+    steps = [thoughts[0], told, thoughts[1], call]
+    answer = {"id": "i", "object": "interaction", "model": "m", "status": "requires_action", "steps": steps}
+    ends = {"source": INTERACTIONS, "target": CHAT, "kind": "response", "secret": secret}
+    message = ul.convert(answer, **ends).value["choices"][0]["message"]
+    body = {"model": "m", "messages": [{"role": "user", "content": "q"}, message]}
+    back = ul.convert(body, source=CHAT, target=INTERACTIONS, model="m", secret=secret).value["input"]
+    assert back[1:] == steps
+
+
+def test_what_is_left_of_a_choice_is_no_field_of_a_message() -> None:
+    """Its reasoning travels with it, in an envelope of another surface, and returns in a request."""
+    said = {"role": "assistant", "reasoning_content": "r", "content": "a", "refusal": None, "annotations": []}
+    choice = {"index": 0, "finish_reason": "stop", "matched_stop": 7, "message": {**said, "own": 1}}
+    answer = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    shown = ul.convert(answer, source=CHAT, target=INTERACTIONS, kind="response", secret="s").value
+    asked = {"type": "user_input", "content": [{"type": "text", "text": "q"}]}
+    body = {"model": "m", "input": [asked, *shown["steps"]]}
+    back = ul.convert(body, source=INTERACTIONS, target=CHAT, model="m", secret="s").value["messages"][1]
+    assert back.keys() <= {*said, "own"}

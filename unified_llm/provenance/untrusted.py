@@ -24,6 +24,9 @@ def untrusted(node: Node) -> Node | None:
     for key in ("anchor", "bearer"):
         if type(node.get(key)) is str:
             found[key] = node[key]
+    if node.get("late") is True:
+        # Where opaque data stands beside what the client shows: behind the text, and nothing beyond that.
+        found["late"] = True
     parts = node.get("content")
     if type(parts) is list and len(parts) <= _MOST and all(type(part) is dict for part in parts):
         # The texts identify the parts, and are not used beyond that.

@@ -170,18 +170,25 @@ def _add_opaque(items: list[Node], envelopes: list[str], wire: Node, r: Reader) 
         elif any(piece["kind"] == TURN for piece in opened.get("opaque") or ()):
             turns.append(r.made({**empty, "opaque": opened["opaque"]}, wire))
         else:
-            found.append(data)
+            found.append((data, opened.get(LATE)))
     shown = bool(items) and bool(items[0].get("content") or items[0].get("summary"))
     if not shown and not items:
-        items = [r.made(item, wire) for data in found if (item := restore(data, empty, None, r)) is not None]
+        for data, late in found:
+            item = restore(data, empty, None, r)
+            if item is not None:
+                items.append(r.made(item, wire))
+                if late:
+                    r.context.setdefault("late", []).append(item)
     elif len(found) == 1 and len(items) == 1 and "opaque" not in items[0]:
         # Which of several texts belongs to which of several envelopes cannot be seen any more.
         text = "\n\n".join(part["text"] for key in ("summary", "content") for part in items[0].get(key) or ())
-        restored = restore(found[0], items[0], anchor_of({"text": text}), r)
+        restored = restore(found[0][0], items[0], anchor_of({"text": text}), r)
         if restored is None:
             refused = True
         else:
             items[0]["opaque"] = restored.get("opaque", [])
+            if found[0][1]:
+                r.context.setdefault("late", []).append(items[0])
     elif found:
         refused = True
     return [*(_refused(items, wire, r) if refused else items), *turns]
