@@ -246,3 +246,18 @@ def test_a_document_that_is_text_is_sent_as_text() -> None:
         source="google-generate-content", target="amazon-converse", model="m",
     )  # fmt: skip
     assert [loss.fate for loss in lost.losses] == ["lost"]
+
+
+def test_a_cited_text_in_pieces_is_one_text_elsewhere() -> None:
+    cited = {"content": [{"text": "It "}, {"text": "rains."}], "citations": [{"location": {"web": {"url": "u"}}}]}
+    for block in (cited, {**cited, "citations": []}):
+        content = [{"text": "Look. "}, {"citationsContent": block}]
+        answer = {"output": {"message": {"role": "assistant", "content": content}}, "stopReason": "end_turn"}
+        assert ul.convert(answer, source=CONVERSE, target=CONVERSE, kind="response").value == answer
+        done = ul.convert(answer, source=CONVERSE, target="openai-chat", kind="response")
+        assert done.value["choices"][0]["message"]["content"] == "Look. It rains."
+        assert "lost" not in {loss.fate for loss in done.losses}
+        changed: Any = suite.canonical(answer, CONVERSE, "response")
+        changed["output"][0]["content"][1]["text"] = "Snow."
+        written = ul.write(changed, CONVERSE, "response").value["output"]["message"]["content"][1]
+        assert written["citationsContent"]["content"] == [{"text": "Snow."}]

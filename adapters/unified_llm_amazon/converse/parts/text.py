@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 from unified_llm.engine.pairs.mapping import NATIVE, Fated, IllTyped, Mapping, Owned, take
@@ -122,12 +123,16 @@ def _text(kind: str, w: Node, r: Reader) -> Node:
 def _cited(kind: str, w: Node, r: Reader) -> Node:
     own = take(w, "citationsContent")
     content = own.get("content")
-    if type(content) is not list or len(content) != 1 or type(content[0]) is not dict or content[0].keys() != {"text"}:
+    if type(content) is not list or not content:
         raise IllTyped("content")
-    if type(content[0]["text"]) is not str:
+    texts = [each["text"] for each in content if each.keys() == {"text"} and type(each["text"]) is str]
+    if len(texts) < len(content):
         raise IllTyped("text")
-    node: Node = {"type": kind, "text": content[0]["text"]}
-    r.place(node, ("text",), ("citationsContent", "content", 0, "text"))
+    # They are one text, which is cited as a whole.
+    node: Node = {"type": kind, "text": "".join(texts)}
+    r.place(node, ("text",), ("citationsContent", "content", *((0, "text") if len(texts) == 1 else ())))
+    if len(texts) > 1:
+        r.form(node, "cuts", [str(len(text)) for text in texts])
     del own["content"]
     if type(own.get("citations")) is list:
         node["annotations"] = r.nodes(citations, own.pop("citations"))
@@ -140,6 +145,15 @@ def _cited(kind: str, w: Node, r: Reader) -> Node:
 for family, kind in ((parts, "input_text"), (answers, "output_text")):
     family.read("text")(partial(_text, kind))
     family.read("citationsContent")(partial(_cited, kind))
+
+
+def _cut(text: str, lengths: Any) -> list[str]:
+    """A cited text in the pieces that it was read in; whole where it is another text by now."""
+    counts = [int(each) for each in lengths if each.isdecimal()] if type(lengths) is list else []
+    if not counts or len(counts) < len(lengths) or sum(counts) != len(text):
+        return [text]
+    ends = [*accumulate(counts)]
+    return [text[end - count : end] for count, end in zip(counts, ends)]
 
 
 @written(answers, "output_text", "input_text", "text")
@@ -159,7 +173,7 @@ def _write_text(c: Node, w: Writer) -> Node:
         except ValueError:
             pass
     if notes or cited:
-        wire: Node = {"content": [{"text": text}]}
+        wire: Node = {"content": [{"text": piece} for piece in _cut(text, w.form(c, "cuts"))]}
         if notes is not None:
             wire["citations"] = notes
         return {"citationsContent": wire}
