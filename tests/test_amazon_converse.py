@@ -261,3 +261,24 @@ def test_a_cited_text_in_pieces_is_one_text_elsewhere() -> None:
         changed["output"][0]["content"][1]["text"] = "Snow."
         written = ul.write(changed, CONVERSE, "response").value["output"]["message"]["content"][1]
         assert written["citationsContent"]["content"] == [{"text": "Snow."}]
+
+
+@pytest.mark.parametrize("repair", ["auto", "always"])
+def test_a_turn_of_nothing_but_thoughts_of_another_provider_leaves_no_message(repair: Any) -> None:
+    thought = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+    answer = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [thought]}
+    shown = ul.convert(answer, source="anthropic-messages", target=CONVERSE, kind="response", secret="s").value
+    said = [{"role": "user", "content": [{"text": text}]} for text in ("One.", "Two.")]
+    body = {"messages": [said[0], shown["output"]["message"], said[1]]}
+    done = ul.convert(body, source=CONVERSE, target=CONVERSE, model="amazon.nova-pro-v1:0", secret="s", repair=repair)
+    assert done.value == {"messages": [{"role": "user", "content": [{"text": "One."}, {"text": "Two."}]}]}
+    assert "/messages/1/content/0" in {loss.path for loss in done.losses if loss.fate == "lost"}
+
+
+def test_roles_alternate_in_a_repaired_history_of_its_own() -> None:
+    call = {"toolUse": {"toolUseId": "t1", "name": "f", "input": {}}}
+    turns = [("user", {"text": "q"}), ("assistant", call), ("assistant", {"text": "a"}), ("user", {"text": "Go on."})]
+    tools = [{"toolSpec": {"name": "f", "inputSchema": {"json": {"type": "object"}}}}]
+    body = {"messages": [{"role": role, "content": [block]} for role, block in turns], "toolConfig": {"tools": tools}}
+    done = ul.convert(body, source=CONVERSE, target=CONVERSE, model="amazon.nova-pro-v1:0", repair="always")
+    check(done.value, "Converse", "amazon.nova-pro-v1:0")

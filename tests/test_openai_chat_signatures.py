@@ -49,7 +49,7 @@ def test_a_thought_behind_the_text_returns_behind_it(secret: str | None) -> None
     assert back[1:] == steps
 
 
-def test_what_is_left_of_a_choice_is_no_field_of_a_message() -> None:
+def test_the_rest_of_a_choice_does_not_become_a_message_field() -> None:
     """Its reasoning travels with it, in an envelope of another surface, and returns in a request."""
     said = {"role": "assistant", "reasoning_content": "r", "content": "a", "refusal": None, "annotations": []}
     choice = {"index": 0, "finish_reason": "stop", "matched_stop": 7, "message": {**said, "own": 1}}

@@ -14,6 +14,7 @@ from oracles import mounts
 from oracles.surfaces import (
     CHAT,
     HEADERS,
+    INTERACTIONS,
     PROTOCOLS,
     TOOLS,
     Node,
@@ -81,3 +82,17 @@ def test_a_conversation_that_changes_its_provider_at_every_turn(surface: str) ->
         found, _ = ask(surface, provider, body, service)
         asked = "" if calls(surface, found) else f"[[reason Turn {number}.]] Look. [[parallel]]"
         body = then(surface, body, found, text=asked)
+
+
+@pytest.mark.parametrize("text", ["[[reason Only.]]", "[[refuse No.]]"])
+@pytest.mark.parametrize("surface", PROTOCOLS)
+def test_an_answer_without_a_text_goes_on_with_another_provider(surface: str, text: str) -> None:
+    """Nothing but thoughts, which reach no other provider, or a refusal without words: no empty message is left."""
+    service = mounts.Oracle()
+    for first in PROTOCOLS:
+        body = request(surface, text)
+        found, _ = ask(surface, first, body, service)
+        body = then(surface, body, found, text="And now?")
+        for provider in PROTOCOLS:
+            if provider != first or provider != INTERACTIONS:  # its oracle takes no thought without its step
+                ask(surface, provider, body, service)

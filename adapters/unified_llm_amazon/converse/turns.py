@@ -128,7 +128,8 @@ def write_messages(items: Any, w: Writer) -> list[Any]:
         group.append(item)
         role = now
     out += _message(group, role, w) if group else []
-    return out if is_own(w) or w.facing != "provider" else _accepted(out, w)
+    untouched = is_own(w) and not w.context.get("repaired") and not w.context.pop("withheld", False)
+    return out if untouched or w.facing != "provider" else _accepted(out, w)
 
 
 def _accepted(messages: list[Any], w: Writer) -> list[Any]:
@@ -150,7 +151,9 @@ def _accepted(messages: list[Any], w: Writer) -> list[Any]:
 
 def _message(group: list[Node], role: str, w: Writer) -> list[Node]:
     content = write_blocks(group, w)
-    if not content and not is_own(w):
+    if not content and not (is_own(w) and any(item.get("type") == "message" for item in group)):
+        # (A turn of nothing but thoughts that another provider made is none: an empty message is refused.)
+        w.context["withheld"] = True
         return []
     return [w.turn(group[0], {"role": role, "content": content})]
 

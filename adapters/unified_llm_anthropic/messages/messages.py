@@ -193,7 +193,8 @@ def _written(group: list[Node], role: str, w: Writer) -> list[Node]:
         w.piece(_write_nothing, first)
         return []
     content = write_blocks(group, w)
-    if not content and not own_born(w):
+    if not content and not (own_born(w) and any(item.get("type") == "message" for item in group)):
+        # (A turn of nothing but thoughts that another provider made is none: an empty message is refused.)
         return []
     message = w.turn(first, {"role": role, "content": content})
     _look_at(message, w)

@@ -257,6 +257,9 @@ def _write_content(group: list[Node], w: Writer) -> Node | None:
     form = w.form(first, "parts")
     if not written and form is None and not (first.get("extra") or {}).get(w.protocol):
         return None
+    if not written and all(item.get("type") == "reasoning" for item in group):
+        # A turn of nothing but thoughts that another provider made is none: a content without parts is refused.
+        return None
     wire: Node = {"role": own if role in (None, "absent") else None if role == "null" else role}
     if role == "own":
         wire["role"] = first.get("role")

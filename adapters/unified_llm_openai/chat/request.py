@@ -39,7 +39,8 @@ for _type, _reason in REFUSES.items():
 _CALLS = frozenset(("function_call", "custom_tool_call"))
 _OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output"))
 # What is left of thoughts that no call or text went with, where thoughts are not sent.
-_NOTHING = {"role": "assistant", "content": None}
+# With one of these a message of the assistant needs no content.
+_WITHOUT_TEXT = ("tool_calls", "function_call", "audio", "refusal", "images")
 _TEXTS = frozenset(("input_text", "output_text", "text"))
 _CHOICES = frozenset(CHOICES)
 
@@ -223,8 +224,10 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
     def flush() -> None:
         if group:
             message = write_assistant(group, w)
-            if message != _NOTHING or w.source == w.protocol or any(item["type"] != "reasoning" for item in group):
-                if message == _NOTHING and w.source != w.protocol:
+            empty = all(value is None for key, value in message.items() if key != "role")
+            if not empty or any(item["type"] != "reasoning" for item in group):
+                needs = message.get("content") is None and not any(map(message.get, _WITHOUT_TEXT))
+                if needs and (w.source != w.protocol or w.context.get("repaired")):
                     message["content"] = ""  # a message that calls nothing has a text
                 out.append(message)
             group.clear()

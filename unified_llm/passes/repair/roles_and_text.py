@@ -60,7 +60,10 @@ def leave_out_blanks(m: Mending) -> None:
         key = "content" if item.get("type") == "message" else "output"
         content = item.get(key)
         if m.writer.protocol in (item.get("extra") or ()) or item.get("opaque"):
-            continue  # what is this target's own was taken by it
+            # What is this target's own was taken by it; but a message that holds nothing came from a client.
+            if key == "content" and not content and not item.get("opaque"):
+                gone.add(id(item))
+            continue
         if type(content) is list:
             left = [part for part in content if not _is_refused(m, part)]
             for part in content if len(left) < len(content) else ():
