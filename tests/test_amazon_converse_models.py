@@ -17,6 +17,7 @@ LLAMA, SMALL, SCOUT = (
     "us.meta.llama4-scout-17b-instruct-v1:0",
 )
 CLAUDE = "jp.anthropic.claude-sonnet-4-5-20250929-v1:0"
+CANADA, GOVERNMENT = "ca.amazon.nova-lite-v1:0", "us-gov.anthropic.claude-sonnet-4-5-20250929-v1:0"
 TOOL = {"type": "function", "name": "look_up", "parameters": {"type": "object", "properties": {}}, "strict": False}
 
 
@@ -25,7 +26,7 @@ def sent(model: str, **body: Any) -> tuple[Any, dict[str, tuple[str, str]]]:
     return done.value, {loss.path: (loss.fate, loss.detail) for loss in done.losses if loss.side == "source"}
 
 
-@pytest.mark.parametrize("model", [NOVA, NOVA_2, MICRO, LLAMA, SMALL, SCOUT, CLAUDE])
+@pytest.mark.parametrize("model", [NOVA, NOVA_2, MICRO, LLAMA, SMALL, SCOUT, CLAUDE, CANADA, GOVERNMENT])
 def test_models_are_known_in_their_regions_and_versions(model: str) -> None:
     assert profile(model, CONVERSE).known
     assert profile(f"arn:aws:bedrock:eu-west-1:123456789012:inference-profile/{model}").known
