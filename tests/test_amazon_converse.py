@@ -282,3 +282,19 @@ def test_roles_alternate_in_a_repaired_history_of_its_own() -> None:
     body = {"messages": [{"role": role, "content": [block]} for role, block in turns], "toolConfig": {"tools": tools}}
     done = ul.convert(body, source=CONVERSE, target=CONVERSE, model="amazon.nova-pro-v1:0", repair="always")
     check(done.value, "Converse", "amazon.nova-pro-v1:0")
+
+
+@pytest.mark.parametrize(
+    "target", ["google-generate-content", "google-interactions", "openai-chat", "anthropic-messages"]
+)
+def test_no_client_gets_what_the_service_executed(target: str) -> None:
+    ran = {"toolUseId": "t1", "name": "nova_grounding", "input": {"q": 1}, "type": "server_tool_use"}
+    gave = {"toolUseId": "t1", "content": [{"text": "found"}], "status": "success", "type": "nova_grounding_result"}
+    message = {"role": "assistant", "content": [{"toolUse": ran}, {"toolResult": gave}, {"text": "Hi"}]}
+    usage = {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}
+    answer = {"output": {"message": message}, "stopReason": "end_turn", "usage": usage, "metrics": {"latencyMs": 1}}
+    shown = str(ul.convert(answer, source="amazon-converse", target=target, kind="response").value)
+    assert "Hi" in shown and "nova_grounding" not in shown and "t1" not in shown
+    asked = {"modelId": "m", "messages": [{"role": "user", "content": [{"text": "q"}]}, message]}
+    sent = str(ul.convert(asked, source="amazon-converse", target=target, model="m").value)
+    assert "Hi" in sent and "nova_grounding" not in sent and "t1" not in sent

@@ -96,7 +96,7 @@ def read_function_call(w: Node, r: Reader) -> Node:
     return item
 
 
-items.cannot("function_call custom_tool_call", RAN)
+items.cannot("function_call custom_tool_call function_call_output custom_tool_call_output", RAN)
 
 
 @items.write("function_call")
@@ -205,13 +205,17 @@ def _read_result(answer: Node, item: Node, r: Reader) -> str:
 
 
 @items.write("custom_tool_call_output")
-def write_custom_result(c: Node, w: Writer) -> Node:
+def write_custom_result(c: Node, w: Writer) -> Node | None:
+    if c.get("executor") == "provider":
+        return None
     c["type"] = Fated("emulated", "as the result of a function")
     return _write_response(c, w)
 
 
 @items.write("function_call_output")
-def write_function_response(c: Node, w: Writer) -> Node:
+def write_function_response(c: Node, w: Writer) -> Node | None:
+    if c.get("executor") == "provider":
+        return None
     return _write_response(c, w)
 
 

@@ -143,7 +143,7 @@ def read_call(w: Node, r: Reader) -> Node:
     return item
 
 
-steps.cannot("function_call custom_tool_call", RAN)
+steps.cannot("function_call custom_tool_call function_call_output custom_tool_call_output", RAN)
 
 
 @steps.write("function_call")
@@ -184,7 +184,9 @@ def read_output(w: Node, r: Reader) -> Node:
 
 
 @steps.write("function_call_output")
-def write_output(c: Node, w: Writer) -> Node:
+def write_output(c: Node, w: Writer) -> Node | None:
+    if c.get("executor") == "provider":
+        return None
     wire: Node = {"type": "function_result", "call_id": call_id(c, w)}
     move_back(c, wire, _NAMED)
     write_result(c, wire, w)
@@ -197,9 +199,9 @@ def write_output(c: Node, w: Writer) -> Node:
 
 
 @steps.write("custom_tool_call_output")
-def write_custom_output(c: Node, w: Writer) -> Node:
+def write_custom_output(c: Node, w: Writer) -> Node | None:
     c["type"] = Fated("emulated", "the result of a function")
-    wire: Node = write_output(c, w)
+    wire: Node | None = write_output(c, w)
     return wire
 
 

@@ -38,8 +38,8 @@ Node = dict[str, Any]
 
 CALLS = frozenset(("function_call", "custom_tool_call"))
 """Calls that a client executes, unless their `executor` is another."""
-RAN = "a call that its provider executes: a client would make it again"
-"""Why a call that its provider executes is not written as one that waits for the client."""
+RAN = "what a provider executes itself: a client would make the call again"
+"""Why a call that its provider executes, and its result, are not written as those of a client."""
 FAILED = "the response failed"
 INCOMPLETE = {"max_output_tokens": "length", "content_filter": "safety"}
 UNDER_WAY = frozenset(("queued", "in_progress"))
