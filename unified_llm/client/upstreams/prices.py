@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -30,7 +29,9 @@ def prices_of(given: Mapping[str, Any]) -> Prices:
     known = [*Rates.model_fields]
     for name, value in given.items():
         if name not in known:
-            near = difflib.get_close_matches(str(name), known, 1)
+            from difflib import get_close_matches
+
+            near = get_close_matches(str(name), known, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
             raise InvalidArgument(f"a price has no {name!r}; {hint}")
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
