@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["FakeUpstream"]
 
 Answer = dict[str, Any]
-_ROOT = "https://upstream.invalid"  # which no request leaves for
+_ROOT = "https://upstream.invalid/v1"  # which no request leaves for
 
 
 class FakeUpstream:
