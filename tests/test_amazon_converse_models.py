@@ -8,6 +8,7 @@ import pytest
 
 import unified_llm as ul
 from unified_llm.models import profile
+from unified_llm_anthropic.messages.demands import DEMANDS
 
 CONVERSE = "amazon-converse"
 NOVA, NOVA_2, MICRO = "eu.amazon.nova-pro-v1:0", "global.amazon.nova-2-lite-v1:0", "amazon.nova-micro-v1:0"
@@ -132,3 +133,14 @@ def test_a_model_that_continues_no_message_of_its_own_is_asked_to_go_on(model: s
         assert done.value["messages"][-1]["content"] == [{"text": "a"}]
     own = {"messages": [{"role": role, "content": [{"text": "x"}]} for role in ("user", "assistant")]}
     assert ul.convert(own, source=CONVERSE, target=CONVERSE, model=model).value == own
+
+
+@pytest.mark.parametrize("model", DEMANDS.models)
+def test_claude_continues_its_own_message_on_bedrock_where_it_does_at_anthropic(model: str) -> None:
+    """Both adapters have a list of the models that do not."""
+    turns = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
+    ends = []
+    for name, target in ((model, "anthropic-messages"), (f"us.anthropic.{model}-v1:0", CONVERSE)):
+        done = ul.convert({"model": name, "messages": turns}, source="openai-chat", target=target)
+        ends.append(done.value["messages"][-1]["role"])
+    assert ends[0] == ends[1]
