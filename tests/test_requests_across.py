@@ -323,7 +323,6 @@ def test_a_result_without_content_is_an_empty_result() -> None:
         (CONVERSE, "a.csv", "YSxi", {"format": "csv", "name": "a-csv"}),
         (CONVERSE, "a.docx", "UEsDBA==", {"format": "docx", "name": "a-docx"}),
         (CONVERSE, "a.json", "e30=", {"format": "txt", "source": {"bytes": "e30="}}),
-        (MESSAGES, None, "JVBERi0=", {"media_type": "application/pdf"}),
         (GENERATE, None, "JVBERi0=", {"mimeType": "application/pdf"}),
         (GENERATE, "a.txt", "JVBERi0=", {"mimeType": "application/pdf"}),
         (INTERACTIONS, None, "JVBERi0=", {"mime_type": "application/pdf"}),
