@@ -62,6 +62,7 @@ SERVERS = [
     (MESSAGES, 429, _messages("Too many tokens, please wait before trying again."), "rate_limit"),
     (MESSAGES, 404, _chat("model 'x' not found", "api_error"), "not_found"),
     (MESSAGES, 402, _chat("no", "api_error"), "quota"),
+    (MESSAGES, 429, [_chat("busy", "rate_limit_error")], "rate_limit"),
 ]  # fmt: skip
 
 
