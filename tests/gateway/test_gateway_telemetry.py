@@ -227,7 +227,7 @@ def test_a_log_without_room_is_one_line_and_no_failure(
 def test_a_log_whose_folder_is_away_is_one_line_each_time(
     house: House, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The file is made anew when its folder is back, and a second failure is logged again."""
+    """The file is made anew when its folder is back, and a second failure is a line again."""
     folder = tmp_path / "logs"
     folder.mkdir()
     gateway = over(house, Canned(CHAT, model="m"), telemetry={"log": str(folder / "log")})

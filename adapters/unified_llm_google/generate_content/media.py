@@ -253,10 +253,12 @@ def write_media(c: Node, w: Writer) -> Node | None:
                     return None
             return _inline(c, key, payload.strip() if payload[:1].isspace() else payload, kind, w)
         if key == "file_data":
-            guessed = _guess(c, None if w.source in (None, w.protocol) else value)
-            inline = _inline(c, key, value, guessed, w)
-            if guessed is not None:
-                w.added(inline["inlineData"], "mimeType", "read off the name or the first bytes")
+            named = _guess(c)
+            seen = type_of_file(None, value) if w.crosses and not c.get("media_type") else None
+            inline = _inline(c, key, value, seen or named, w)
+            if seen or named:
+                how = "read off the name" if seen in (None, named) else "read off the first bytes"
+                w.added(inline["inlineData"], "mimeType", how)
             return inline
         return _file(c, key, value, w)
     return None
@@ -297,11 +299,9 @@ def _audio_type(c: Node, w: Writer) -> str | None:
     return None
 
 
-def _guess(c: Node, data: str | None) -> str | None:
-    if c.get("media_type"):
-        return None
-    name = str(c.get("filename") or "")
-    return type_of_file(name, data) or _SUFFIXES.get(name.rpartition(".")[2].lower())
+def _guess(c: Node) -> str | None:
+    suffix = str(c.get("filename") or "").rpartition(".")[2].lower()
+    return None if c.get("media_type") else _SUFFIXES.get(suffix)
 
 
 def _suffix(uri: str) -> str:
