@@ -224,7 +224,7 @@ def items_of(given: Any) -> list[Node]:
 def cost_of(usage: Any, upstream: Any, exchange: Exchange | None) -> Cost | None:
     """The price of a usage at an upstream, its own or the listed one; None where it is not known."""
     from ..foundation.errors import InvalidBody, UnknownModel, UnknownProvider
-    from .upstreams.prices import bill
+    from ..models.own_prices import bill
 
     model = (exchange.model if exchange else None) or getattr(upstream, "model", None)
     if usage is None or upstream is None or (upstream.price is None and not (model and upstream.provider)):

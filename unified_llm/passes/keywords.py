@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["BytesKeywords", "ConvertKeywords", "StreamKeywords", "spelled_out", "texts_in"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-# A field of a class, with the text under it.
-_FIELD = re.compile(r'^    (\w+): [^\n]+\n    """(.+?)"""$', re.MULTILINE | re.DOTALL)
+# A field of a class, with the text under it. (An alias of a type may have one too.)
+_FIELD = re.compile(r'^    (\w+): (?!TypeAlias\b)[^\n]+\n    """(.+?)"""$', re.MULTILINE | re.DOTALL)
 
 
 class StreamKeywords(TypedDict, total=False):

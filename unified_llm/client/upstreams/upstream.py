@@ -18,6 +18,7 @@ from ...foundation.errors import UnknownProtocol
 from ...foundation.urls import check_headers, filled
 from ...foundation.usage_errors import InvalidArgument, MissingExtra
 from ...models.endpoints import Endpoint, Provider, provider
+from ...models.own_prices import prices_of
 from ...models.provider_table import compatible
 from ...models.selection import select
 from ...passes.keywords import spelled_out
@@ -26,7 +27,6 @@ from .known_hosts import hosts, spoken_at
 from .loading import AUTO, Copied, from_sdk, loaded
 from .logins import auth_of, keyed, logged_in, with_key
 from .options import UpstreamKeywords, check_row, meanings, row_of_environment, rows_of
-from .prices import prices_of
 from .redaction import Secrets
 from .references import check_names, check_reference, check_url, join, taken_apart
 from .tokens import check_login

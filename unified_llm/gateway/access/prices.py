@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from ...client.upstreams.prices import bill
 from ...client.upstreams.upstream import Upstream
 from ...foundation.errors import InvalidBody, UnknownModel, UnknownProvider
 from ...models.catalog import Catalog, current
+from ...models.own_prices import bill
 
 __all__ = ["price"]
 

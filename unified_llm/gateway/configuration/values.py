@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from ...client.upstreams.prices import prices_of
+from ...models.own_prices import prices_of
 from ...models.provider_table import logins
 
 __all__ = ["LOGINS", "Budget", "Cooling", "Digest", "Duration", "Limit", "Limits", "Listen", "Login", "Names",

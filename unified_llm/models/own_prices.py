@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from ...foundation.usage_errors import InvalidArgument
+from ..foundation.usage_errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from ...models.entries import Prices
-    from ...models.pricing import Cost
-    from .upstream import Upstream
+    from .entries import Prices
+    from .pricing import Cost
 
-__all__ = ["bill", "prices_of"]
+__all__ = ["Place", "bill", "prices_of"]
 
 _REQUIRED = ("input", "output")
+
+
+class Place(Protocol):
+    """An upstream, as far as its prices are concerned."""
+
+    @property
+    def provider(self) -> str | None:
+        """The name of its provider."""
+
+    @property
+    def model(self) -> str | None:
+        """The model of its requests, where they name none."""
+
+    @property
+    def price(self) -> Prices | None:
+        """Its own prices."""
 
 
 def prices_of(given: Mapping[str, Any]) -> Prices:
@@ -24,7 +39,7 @@ def prices_of(given: Mapping[str, Any]) -> Prices:
     >>> prices_of({"input": 1.25, "output": 10}).output
     Decimal('10')
     """
-    from ...models.entries import Prices, Rates
+    from .entries import Prices, Rates
 
     known = [*Rates.model_fields]
     for name, value in given.items():
@@ -42,9 +57,9 @@ def prices_of(given: Mapping[str, Any]) -> Prices:
     return Prices.model_validate(dict(given))
 
 
-def bill(usage: Any, upstream: Upstream, model: str | None, *, fallback: bool = False) -> Cost:
+def bill(usage: Any, upstream: Place, model: str | None, *, fallback: bool = False) -> Cost:
     """The cost of a usage of a model at an upstream; `fallback`, and what is raised, are those of `models.cost`."""
-    from ...models.pricing import cost
+    from .pricing import cost
 
     if upstream.price is None:
         return cost(usage, f"{upstream.provider}/{model or upstream.model}", fallback=fallback)
