@@ -298,3 +298,16 @@ def test_no_client_gets_what_the_service_executed(target: str) -> None:
     asked = {"modelId": "m", "messages": [{"role": "user", "content": [{"text": "q"}]}, message]}
     sent = str(ul.convert(asked, source="amazon-converse", target=target, model="m").value)
     assert "Hi" in sent and "nova_grounding" not in sent and "t1" not in sent
+
+
+@pytest.mark.parametrize("odd", [[], "m", None, {"role": "user"}, {"role": "user", "content": "Hi"}])
+def test_what_is_no_message_is_joined_to_nothing_in_a_repaired_history(odd: Any) -> None:
+    body = {
+        "messages": [
+            {"role": "user", "content": [{"text": "One."}]},
+            odd,
+            {"role": "user", "content": [{"text": "Two."}]},
+        ]
+    }
+    done = ul.convert(body, source=CONVERSE, target=CONVERSE, model="amazon.nova-pro-v1:0", repair="always")
+    assert odd in done.value["messages"]

@@ -135,12 +135,17 @@ def write_messages(items: Any, w: Writer) -> list[Any]:
 def _accepted(messages: list[Any], w: Writer) -> list[Any]:
     """Join neighbors of one role that stood apart before, and give documents the text that the API requires."""
     out: list[Any] = []
+    last: Node | None = None  # what is no message of blocks is kept as it is, and joined to nothing
     for message in messages:
-        if out and out[-1]["role"] == message["role"]:
-            out[-1]["content"] += message["content"]
-        else:
-            out.append(message)
+        is_whole = type(message) is dict and type(message.get("content")) is list
+        if is_whole and last is not None and last.get("role") == message.get("role"):
+            last["content"] += message["content"]
+            continue
+        last = message if is_whole else None
+        out.append(message)
     for message in out:
+        if type(message) is not dict or type(message.get("content")) is not list:
+            continue
         blocks = [block for block in message["content"] if type(block) is dict]
         if any("document" in block for block in blocks) and not any("text" in block for block in blocks):
             text = {"text": "Here is a document."}
