@@ -301,7 +301,7 @@ def test_no_client_gets_what_the_service_executed(target: str) -> None:
 
 
 @pytest.mark.parametrize("odd", [[], "m", None, {"role": "user"}, {"role": "user", "content": "Hi"}])
-def test_what_is_no_message_is_joined_to_nothing_in_a_repaired_history(odd: Any) -> None:
+def test_only_messages_of_blocks_are_joined_in_a_repaired_history(odd: Any) -> None:
     body = {
         "messages": [
             {"role": "user", "content": [{"text": "One."}]},

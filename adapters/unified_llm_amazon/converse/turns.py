@@ -135,7 +135,7 @@ def write_messages(items: Any, w: Writer) -> list[Any]:
 def _accepted(messages: list[Any], w: Writer) -> list[Any]:
     """Join neighbors of one role that stood apart before, and give documents the text that the API requires."""
     out: list[Any] = []
-    last: Node | None = None  # what is no message of blocks is kept as it is, and joined to nothing
+    last: Node | None = None  # nothing is joined to anything but a message of blocks
     for message in messages:
         is_whole = type(message) is dict and type(message.get("content")) is list
         if is_whole and last is not None and last.get("role") == message.get("role"):
