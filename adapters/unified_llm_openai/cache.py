@@ -63,7 +63,7 @@ def write_cache(c: Node, wire: Node, w: Writer) -> Node:
         cache = c["cache"]
         if _is_control(c, w):
             return write_control(c, wire, w)
-        if w.source not in (None, w.protocol) and model_of(w).breakpoints is False:
+        if w.crosses and model_of(w).breakpoints is False:
             c["cache"] = Fated("lost", "the model takes no cache breakpoints")
             return wire
         said = cache.get("ttl") if type(cache) is dict else None

@@ -78,7 +78,7 @@ def name_file(c: Node, wire: Node, w: Writer) -> None:
     if type(c.get("title")) is str:
         wire["filename"] = c["title"]
         c["title"] = Fated("approximated", "as the name of the file")
-    elif type(wire["file_data"]) is str and w.source not in (None, w.protocol):
+    elif type(wire["file_data"]) is str and w.crosses:
         head = _HEAD.match(wire["file_data"])
         wire["filename"] = f"document{_SUFFIXES.get(head[1].lower(), '') if head is not None else ''}"
         w.added(wire, "filename", "the API demands one")

@@ -137,7 +137,7 @@ def _read_system(w: Node, node: Node, r: Reader, spelled: list[str], lone: bool)
 def _write_system(c: Node, history: Any, w: Writer) -> tuple[Node | None, Any]:
     """The system instruction: the request's own, and the messages of the system that open the conversation."""
     instructions = c.pop("instructions", None)
-    if instructions == "" and w.source not in (None, w.protocol):
+    if instructions == "" and w.crosses:
         instructions = None  # an empty text is refused, and instructs nothing
     written: list[Any] = []
     given = instructions is not None

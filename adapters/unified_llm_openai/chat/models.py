@@ -11,19 +11,18 @@ from unified_llm.engine.pairs.mapping import IllTyped, Mapping
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
+from ..model_fields import read_fields, write_fields
+
 __all__ = ["models", "read_models", "write_models"]
 
 Node = dict[str, Any]
 
 models = Mapping("openai-chat models", tag="object", default="model")
-_KEYS = (("id", "id"), ("created", "created_at"), ("owned_by", "owned_by"))
-# Clients read both of each model; other protocols have no owner, and some no time.
-_REQUIRED: Node = {"created": 0, "owned_by": ""}
 
 
 @models.read("model")
 def read_model(w: Node, r: Reader) -> Node:
-    return {"type": "model", **{hub: w.pop(key) for key, hub in _KEYS if key in w}}
+    return {"type": "model", **read_fields(w)}
 
 
 @models.write("model")
@@ -31,12 +30,7 @@ def write_model(c: Node, w: Writer) -> Node:
     wire: Node = {"object": "model"}
     if w.form(c, "tag") == "absent":
         del wire["object"]
-    for key, hub in _KEYS:
-        if hub in c:
-            wire[key] = c.pop(hub)
-        elif key in _REQUIRED and w.source != w.protocol:
-            wire[key] = _REQUIRED[key]
-            w.added(wire, key)
+    write_fields(c, wire, w, w.source == w.protocol)
     return wire
 
 

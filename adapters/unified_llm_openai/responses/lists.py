@@ -12,6 +12,7 @@ from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.urls import whole_number
 
+from ..model_fields import read_fields, write_fields
 from .complete import complete_items
 from .history import is_own, read_items, write_items
 from .usage import read_usage, write_usage
@@ -33,7 +34,6 @@ __all__ = [
 Node = dict[str, Any]
 
 models = Mapping("openai-responses models", tag="object", default="model")
-_MODEL = (("id", "id"), ("created", "created_at"), ("owned_by", "owned_by"))
 
 
 def _object(w: Node, node: Node, name: str, r: Reader) -> None:
@@ -165,17 +165,13 @@ def write_deleted(c: Node, w: Writer) -> Node:
 
 @models.read("model")
 def read_model(w: Node, r: Reader) -> Node:
-    return {"type": "model", **{hub: w.pop(key) for key, hub in _MODEL if key in w}}
+    return {"type": "model", **read_fields(w)}
 
 
 @models.write("model")
 def write_model(c: Node, w: Writer) -> Node:
     wire: Node = {} if w.form(c, "tag") == "absent" else {"object": "model"}
-    wire.update({key: c.pop(hub) for key, hub in _MODEL if hub in c})
-    for key, value in (("created", 0), ("owned_by", "")) if not is_own(w) else ():
-        if key not in wire:
-            wire[key] = value  # required; other protocols have no owner, and some no time
-            w.added(wire, key)
+    write_fields(c, wire, w, is_own(w))
     return wire
 
 

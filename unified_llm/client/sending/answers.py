@@ -19,7 +19,7 @@ from ...streams.framings.sse import SSEDecoder, parse_data
 from ..upstreams.upstream import Upstream
 from .api_errors import failed, refused, unusable
 from .effects import Answer, Effect, Opened
-from .response_check import is_answer, is_event
+from .response_check import error_in, is_answer, is_event
 
 __all__ = ["Steps", "begun", "document", "is_cut", "is_stream", "whole", "without_secrets"]
 
@@ -61,10 +61,12 @@ def whole(upstream: Upstream, raw: bytes, head: dict[str, Any], *, deleting: boo
 
 def without_secrets(value: Any, upstream: Upstream) -> Any:
     """An answer whose error, if it has one, shows no credential. The text of a model is left as it is."""
-    if not isinstance(value, dict) or not value.get("error"):
+    if not isinstance(value, dict):
         return value
-    error = upstream.secrets.hidden(value["error"])
-    return value if error == value["error"] else {**value, "error": error}
+    error = value.get("error") or error_in(split(upstream.protocol)[0], "response", value)
+    if not error or (hidden := upstream.secrets.hidden(error)) == error:
+        return value
+    return {**value, "error": hidden} if value.get("error") else upstream.secrets.hidden(value)
 
 
 def document(upstream: Upstream, raw: bytes, headers: Mapping[str, str], model: str | None, kind: str) -> Any:

@@ -119,19 +119,19 @@ def failed_answer(
     """
     if type(value) is not dict:
         return None
-    shown = upstream.secrets.hidden(value)
-    given = error_in(split(upstream.protocol)[0], kind, shown)
+    given = error_in(split(upstream.protocol)[0], kind, value)
+    if given is None and value.get("status") != "failed":
+        return None
+    shown = upstream.secrets.hidden(value)  # of a failure alone: it walks through the whole document
     if given is not None:
-        error = canonical_error(upstream, {"error": given}, 200, headers)
-    elif value.get("status") == "failed":
+        error = canonical_error(upstream, {"error": upstream.secrets.hidden(given)}, 200, headers)
+    else:
         # (What stopped it stands elsewhere, or nowhere. An answer that was blocked may be called "failed" too.)
         found = _read(upstream, "response", shown, 200, headers)
         if found is None or found.get("status") != "failed":
             return None
         error = {"type": "server_error", "message": FAILED, **(found.get("error") or {})}
         error.pop("extra", None)
-    else:
-        return None
     return failed(upstream, error, shown, model, None, headers)
 
 
