@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from corpus import cases, fixtures, pairs, recorded, records, show
-from covering import in_turn
+from covering import in_turn, taking_turns
 from unified_llm import suite
 
 pytestmark = pytest.mark.long
@@ -46,7 +46,8 @@ SAID_AGAIN: dict[str, tuple[str, ...]] = {
 
 
 def others(source: str) -> list[str]:
-    return [target for target, _ in cases("stream") if target != source]
+    protocols = [protocol for protocol, _ in cases("stream")]
+    return taking_turns([target for target in protocols if target != source], protocols.index(source))
 
 
 @pytest.mark.parametrize(("source", "_kind"), cases("stream"))

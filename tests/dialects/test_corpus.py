@@ -12,6 +12,7 @@ import pytest
 
 import unified_llm as ul
 from corpus import fixtures, recorded, show
+from covering import in_turn
 from sdk_streams import judged_chat
 from unified_llm import suite
 from unified_llm.engine.registry import adapter
@@ -63,9 +64,9 @@ def test_identity_of_every_fixture(protocol: str, vendor: str) -> None:
     if protocol == "openai-responses" and vendor == "open-responses":
         return  # prints what its schema demands, whatever it was given
     name = f"{protocol}:{vendor}"
-    found = [{**record, "protocol": name} for record in fixtures(protocol)]
+    found = [{**record, "protocol": name} for record in in_turn(fixtures(protocol), name)]
     failures = suite.identity(name, found)
-    assert len(found) > 50
+    assert len(found) > 20
     assert not failures, show(failures, "identity", len(found))
 
 
@@ -174,6 +175,7 @@ def test_a_dialect_is_never_sent_what_it_refuses(protocol: str, vendor: str) -> 
     never = {*dialect.get("refuses", ()), *dialect.get("ignores", ()), *dialect.get("renames", ())}
     # What is not even of the right type is not looked into.
     found = [*crossing(""), *(record for record in fixtures(protocol, "request") if "wrong_types" not in record["id"])]
+    found = in_turn(found, protocol, vendor)
     sent = 0
     for record in found:
         name = f"{protocol}:{vendor}"
