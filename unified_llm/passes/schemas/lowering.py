@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import orjson
 
-from ...foundation.json_codec import dump, has_non_finite, load_text
+from ...foundation.json_codec import dump, is_exact, load_text
 from .merge import Origins, json_text, merge
 from .profile import Change, Lowered, SchemaProfile
 from .refs import DEFINITIONS, Keys, References
@@ -65,8 +65,7 @@ def lower(schema: Any, profile: SchemaProfile) -> Lowered:
             text = orjson.dumps(schema)
         except (TypeError, RecursionError):
             return _lower(schema, profile)
-        # orjson writes NaN as null, so a text with nulls may not be what the schema is.
-        if len(text) <= REMEMBERED and (b"null" not in text or not has_non_finite(schema)):
+        if len(text) <= REMEMBERED and is_exact(text, schema):
             lowered, changes, undo = _remembered(text, profile)
             return Lowered(schema if lowered is None else load_text(lowered), changes, schema, undo)
     return _lower(schema, profile)
