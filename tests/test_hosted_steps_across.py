@@ -310,3 +310,43 @@ def test_a_shell_call_at_the_clients_loses_no_place() -> None:
     place["skills"] = [{"name": "s", "description": "d", "path": "p"}]
     _, fates = converted(of_openai({**call, "environment": place}), "openai-responses", "anthropic-messages")
     assert fates["/output/0/environment"] == "lost"
+
+
+# ---- functions that the provider executes ----------------------------------------------------------------------------
+
+CONVERSE = "amazon-converse"
+GROUNDED = [
+    {"toolUse": {"toolUseId": "t1", "name": "nova_grounding", "input": {"q": "x"}, "type": "server_tool_use"}},
+    {"toolResult": {"toolUseId": "t1", "type": "nova_grounding_result", "content": [{"text": "R"}]}},
+    {"text": "Done"},
+]
+
+
+def grounded_events() -> list[Node]:
+    call, result, text = GROUNDED
+    start = {key: value for key, value in call["toolUse"].items() if key != "input"}
+    datas = [
+        ("messageStart", {"role": "assistant"}),
+        ("contentBlockStart", {"contentBlockIndex": 0, "start": {"toolUse": start}}),
+        ("contentBlockDelta", {"contentBlockIndex": 0, "delta": {"toolUse": {"input": '{"q":"x"}'}}}),
+        ("contentBlockStop", {"contentBlockIndex": 0}),
+        ("contentBlockStart", {"contentBlockIndex": 1, "start": {"toolResult": {"toolUseId": "t1", "type": "x"}}}),
+        ("contentBlockDelta", {"contentBlockIndex": 1, "delta": {"toolResult": result["toolResult"]["content"]}}),
+        ("contentBlockStop", {"contentBlockIndex": 1}),
+        ("contentBlockDelta", {"contentBlockIndex": 2, "delta": text}),
+        ("contentBlockStop", {"contentBlockIndex": 2}),
+        ("messageStop", {"stopReason": "end_turn"}),
+    ]
+    return [{"event": name, "data": data} for name, data in datas]
+
+
+@pytest.mark.parametrize("target", [name for name in ul.protocols() if name not in (CONVERSE, "local-echo")])
+def test_no_client_is_shown_a_call_that_bedrock_executed(target: str) -> None:
+    body = {"output": {"message": {"role": "assistant", "content": GROUNDED}}, "stopReason": "end_turn"}
+    done = ul.convert(body, source=CONVERSE, target=target, kind="response")
+    stream = ul.convert_stream(grounded_events(), source=CONVERSE, target=target)
+    events = list(stream)
+    for shown, losses in ((done.value, done.losses), (events, stream.losses)):
+        assert "Done" in str(shown)
+        assert "nova_grounding" not in str(shown) and "'t1'" not in str(shown)
+        assert {"tools.function", "tools.result"} <= {loss.capability for loss in losses if loss.fate == "lost"}

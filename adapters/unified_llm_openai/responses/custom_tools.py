@@ -11,10 +11,11 @@ from typing import Any
 
 from unified_llm.engine.pairs.mapping import Mapping
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.answer_ends import RAN
 from unified_llm.foundation.generated_ids import is_made
 
 from ..demands import called_as_function, declared_as_function
-from .items import write_output
+from .items import OUTPUT, answer_items, write_output
 from .tables import ITEMS
 
 __all__ = ["CUSTOM_ITEMS", "function_items", "function_tools", "run_items"]
@@ -57,3 +58,25 @@ def _write_run(kind: str, c: Node) -> Node:
 
 run_items.write("function_call")(lambda c, w: _write_run("function_call", c))
 run_items.write("custom_tool_call")(lambda c, w: _write_run("custom_tool_call", c))
+
+_ANSWERED = OUTPUT.replace(" status", "")
+
+
+def _declare_answered(call: str, keys: str) -> None:
+    """A call and its result in an answer: those that the provider executed itself are not for the client."""
+
+    @answer_items.write(call)
+    def write_call(c: Node, w: Writer) -> Node | None:
+        if c.get("executor") == "provider":
+            return None
+        return {"type": call, **{key: c.pop(key) for key in ITEMS[call].split() if key in c}}
+
+    @answer_items.write(f"{call}_output")
+    def write_result(c: Node, w: Writer) -> Node | None:
+        return None if c.get("executor") == "provider" else write_output(f"{call}_output", keys, c, w)
+
+    answer_items.cannot(f"{call} {call}_output", RAN)
+
+
+_declare_answered("function_call", f"{_ANSWERED} name namespace")
+_declare_answered("custom_tool_call", _ANSWERED)

@@ -15,6 +15,7 @@ from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, are_objec
 from unified_llm.engine.pairs.origins import is_own
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.answer_ends import CALLS
 from unified_llm.provenance.opaque import opaque_piece
 
 from .content import PICTURE, answer_parts, assistant_parts, parts, pick, user_parts
@@ -22,7 +23,16 @@ from .summaries import summarize, wants_summary
 from .tables import CORE_ITEMS, ITEMS, REFUSES, SLUG
 from .tools import foreign_tools, tools
 
-__all__ = ["BEARERS", "ORIGIN", "answer_items", "is_foreign_piece", "items", "request_items", "write_output"]
+__all__ = [
+    "BEARERS",
+    "ORIGIN",
+    "OUTPUT",
+    "answer_items",
+    "is_foreign_piece",
+    "items",
+    "request_items",
+    "write_output",
+]
 
 Node = dict[str, Any]
 
@@ -36,7 +46,7 @@ request_items = Mapping("openai-responses items", default="message")
 answer_items = Mapping("openai-responses items", default="message")
 
 _BASE = "id status agent created_by"
-_OUTPUT = f"{_BASE} call_id caller"
+OUTPUT = f"{_BASE} call_id caller"
 # Calls that a provider made and ran belong to it, with their ids.
 _HELD = frozenset(
     """file_search_call web_search_call image_generation_call code_interpreter_call mcp_list_tools mcp_call
@@ -55,7 +65,7 @@ _LISTS: dict[str, dict[str, Mapping]] = {
 for _type, _keys in ITEMS.items():
     _lists = _LISTS.get(_type, {})
     items.same(_type, _keys, **_lists)
-    if _type != "shell_call_output":
+    if _type != "shell_call_output" and _type not in CALLS:
         answer_items.same(_type, _keys, **_lists)
     if _type in _HELD | _SHELL:
         request_items.cannot(_type, "the provider does not know what another one did")
@@ -111,8 +121,8 @@ def write_answer(c: Node, w: Writer) -> Node:
 
 # ---- results --------------------------------------------------------------------------------------------------------
 
-items.same("function_call_output", f"{_OUTPUT} name namespace", output=parts)
-items.same("custom_tool_call_output", _OUTPUT, output=parts)
+items.same("function_call_output", f"{OUTPUT} name namespace", output=parts)
+items.same("custom_tool_call_output", OUTPUT, output=parts)
 
 
 @request_items.write("function_call_output")
@@ -126,13 +136,6 @@ def write_function_output(c: Node, w: Writer) -> Node:
 @request_items.write("custom_tool_call_output")
 def write_custom_output(c: Node, w: Writer) -> Node:
     return write_output("custom_tool_call_output", "call_id caller", c, w)
-
-
-_ANSWERED = _OUTPUT.replace(" status", "")
-answer_items.write("function_call_output")(
-    lambda c, w: write_output("function_call_output", f"{_ANSWERED} name namespace", c, w)
-)
-answer_items.write("custom_tool_call_output")(lambda c, w: write_output("custom_tool_call_output", _ANSWERED, c, w))
 
 
 @request_items.write("shell_call")
