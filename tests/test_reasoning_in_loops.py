@@ -192,6 +192,23 @@ def test_a_thought_is_kept_where_thinking_is_on_only_to_be_shown(asked: str, mod
         assert not [loss for loss in done.losses if loss.detail == "reasoning is switched off"]
 
 
+@pytest.mark.parametrize("target", [MESSAGES, CONVERSE])
+def test_what_a_user_adds_to_the_results_ends_no_loop(target: str) -> None:
+    """The last turn has results; the message of the assistant before it has to begin with a thought all the same."""
+    added = {"role": "user", "content": "and hurry"}
+    for body, form in ((loop(CHAT), "disabled"), (after_a_thought(CHAT, True), "enabled")):
+        if target == CONVERSE and form == "enabled":
+            continue
+        body = {**body, "messages": [*body["messages"], added], "reasoning_effort": "high"}
+        wire = ul.convert(body, source=CHAT, **at(target, "claude-sonnet-4-5")).value
+        assert written_form(target, wire) == form
+        assert "and hurry" in json.dumps(wire["messages"][-1]) and len(wire["messages"][-1]["content"]) == 2
+    answered = [*loop(CHAT)["messages"], {"role": "assistant", "content": "A"}, added]
+    wire = ul.convert({**loop(CHAT), "messages": answered, "reasoning_effort": "high"}, source=CHAT,
+                      **at(target, "claude-sonnet-4-5")).value  # fmt: skip
+    assert written_form(target, wire) == "enabled"
+
+
 def claude_models() -> list[str]:
     families = json.loads(DATA.read_bytes())["families"]
     return [name for family in families if family["provider"] == "anthropic" for name in family["models"]]

@@ -273,7 +273,11 @@ def test_trap_025_thinking_goes_off_where_the_loop_lost_its_thought() -> None:
     assert told(done)["/thinking/budget_tokens"] == ("reasoning.budget", "lost")
     whole = messages(MESSAGES, user(), {"role": "assistant", "content": [THINKING, *LOOP]}, ANSWER, **BUDGET)
     assert whole.value["thinking"] == BUDGET["thinking"] and not told(whole)
-    over = messages(MESSAGES, user(), {"role": "assistant", "content": LOOP}, ANSWER, user("new"), **BUDGET)
+    # The API joins neighbors of the user's: the turn has the result still.
+    added = messages(MESSAGES, user(), {"role": "assistant", "content": LOOP}, ANSWER, user("new"), **BUDGET)
+    assert added.value["thinking"] == {"type": "disabled"}
+    answer = {"role": "assistant", "content": "A"}
+    over = messages(MESSAGES, user(), {"role": "assistant", "content": LOOP}, ANSWER, answer, user("new"), **BUDGET)
     assert over.value["thinking"] == BUDGET["thinking"]
 
 

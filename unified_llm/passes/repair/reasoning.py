@@ -100,21 +100,24 @@ _NOT_THERE = "the thoughts of this tool loop are not there"
 def _lacks_its_thought(m: Mending) -> bool:
     """Whether the tool loop that goes on opens with anything but a thought that the target takes.
 
-    What the user adds without a text (a file that a tool returned) does not end a loop, for it may not be sent.
+    A loop goes on where the last turn of the user has a result, whatever the user adds to it. What the user adds
+    without a text (a file that a tool returned) does not end a loop, for it may not be sent.
     """
     opening: Node = {}
-    ongoing = False
+    ongoing = has_text = False
     for item in reversed(m.items):
         if is_model(item):
+            if has_text and not ongoing:
+                return False
             if item is m.items[-1] and item.get("type") == "message":
                 return False  # the beginning of the answer
             opening = item
         elif item.get("type") != "message":
             ongoing = ongoing or str(item.get("type")).endswith("call_output")
-        elif ongoing:
+        elif opening and ongoing:
             break
-        elif _has_text(item):
-            return False
+        else:
+            has_text = has_text or _has_text(item)
     return ongoing and not _is_own(m, opening)
 
 
