@@ -407,3 +407,34 @@ def test_an_empty_text_that_has_a_foreign_signature_is_an_empty_text(target: str
     assert fates["/contents/1/parts/1"][0] == "approximated"
     home = ul.convert(body, source="google-generate-content", target="google-generate-content")
     assert home.value == body
+
+
+# ---- histories without a user ----------------------------------------------------------------------------------------
+
+
+CALL = {"role": "assistant", "content": None,
+        "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}  # fmt: skip
+RESULT = {"role": "tool", "tool_call_id": "c1", "content": "r"}
+
+
+@pytest.mark.parametrize("history", [[CALL, RESULT], [{"role": "assistant", "content": "Hi"}, CALL, RESULT]])
+def test_a_trimmed_history_without_a_user_opens_as_the_target_requires(history: list[Node]) -> None:
+    """An agent that drops the oldest turns may drop every message of the user's. Bedrock and Gemini refuse the rest."""
+    body = {"model": "m", "messages": [{"role": "system", "content": "S"}, *history]}
+    done = ul.convert(body, source="openai-chat", target="amazon-converse")
+    assert [message["role"] for message in done.value["messages"]] == ["user", "assistant", "user"]
+    assert [loss.detail for loss in done.losses if loss.fate == "approximated"] == [
+        "a turn of the user's was put before it"
+    ]
+    contents = ul.convert(body, source="openai-chat", target="google-generate-content").value["contents"]
+    assert [content["role"] for content in contents] == ["user", "model", "user"]
+
+
+def test_a_history_of_the_assistant_alone_ends_with_the_request_to_go_on() -> None:
+    body = {"model": "m", "messages": [{"role": "assistant", "content": "Hi"}]}
+    for target, name, roles in (
+        ("amazon-converse", "anthropic.claude-opus-4-6-v1", ["user", "assistant", "user"]),
+        ("anthropic-messages", "claude-opus-4-6", ["assistant", "user"]),
+    ):
+        wire = ul.convert(body, source="openai-chat", target=target, model=name).value
+        assert [message["role"] for message in wire["messages"]] == roles

@@ -181,8 +181,8 @@ def test_trap_109_tools_of_the_provider_beside_functions_need_a_flag() -> None:
 def test_trap_113_failed_results() -> None:
     request = {"model": "m", "input": [call(), output("boom", is_error=True)]}
     value = ul.write(request, GC).value
-    assert value["contents"][1]["parts"][0]["functionResponse"]["response"] == {"error": "boom"}
-    assert ul.read(value, GC).input[1].is_error is True
+    assert value["contents"][-1]["parts"][0]["functionResponse"]["response"] == {"error": "boom"}
+    assert ul.read(value, GC).input[-1].is_error is True
 
 
 def test_traps_114_115_system_texts() -> None:

@@ -64,7 +64,7 @@ def text_of(content: Any) -> str | None:
 
 
 def has_asked(items: list[Node]) -> bool:
-    """Whether the user says anything at all: without a user it is not a conversation yet, and is not changed."""
+    """Whether there is a message of the user."""
     return any(item.get("type") == "message" and not is_model(item) and not is_system(item) for item in items)
 
 

@@ -203,7 +203,7 @@ def _parts(m: Mending, item: Node) -> list[Node]:
 
 def mend_opening(m: Mending) -> None:
     """A conversation opens with the user, or at least not with a call."""
-    if not m.rules.opens or not m.asked:
+    if not m.rules.opens:
         return
     items, place = m.items, opens_at(m.items)
     asked = max((i for i, item in enumerate(items) if has_asked([item])), default=-1)
@@ -249,7 +249,7 @@ def mend_end(m: Mending, whole: bool) -> None:
         return
     if m.rules.closes:
         only = all(item.get("type") in ("message", "reasoning") for item in m.items[start:])
-        if only and whole and m.asked:
+        if only and whole:
             m.report(last, _leaf(last), "approximated", "the target cannot continue an assistant message", _TURN)
             if m.rules.closes == "asked":
                 m.put([*m.items, m.make(_message("user", GO_ON))])
