@@ -107,6 +107,18 @@ def test_who_takes_media() -> None:
         assert ("/input/2/output/1" in losses) is ("image" not in inside)
 
 
+@pytest.mark.parametrize("model", [CLAUDE, "anthropic.claude-opus-4-7", "anthropic.claude-3-5-sonnet-20240620-v1:0"])
+def test_claude_takes_no_audio_and_no_video(model: str) -> None:
+    blobs = [{"inlineData": {"mimeType": kind, "data": "aGk="}} for kind in ("audio/wav", "video/mp4")]
+    body = {"contents": [{"role": "user", "parts": [{"text": "Look"}, *blobs]}]}
+    done = ul.convert(body, source="google-generate-content", target=CONVERSE, model=model)
+    assert done.value["messages"][0]["content"] == [{"text": "Look"}]
+    assert {(loss.path, loss.capability, loss.fate, loss.detail) for loss in done.losses} == {
+        ("/contents/0/parts/1", "audio.input", "lost", "the model takes no audio"),
+        ("/contents/0/parts/2", "video.input", "lost", "the model takes no video"),
+    }
+
+
 def test_a_limit_is_the_most_of_the_model() -> None:
     value, losses = sent(CLAUDE, max_output_tokens=70_000)
     assert value["inferenceConfig"] == {"maxTokens": 64_000}
