@@ -311,3 +311,19 @@ def test_only_messages_of_blocks_are_joined_in_a_repaired_history(odd: Any) -> N
     }
     done = ul.convert(body, source=CONVERSE, target=CONVERSE, model="amazon.nova-pro-v1:0", repair="always")
     assert odd in done.value["messages"]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"inferenceConfig": {}}, {"serviceTier": {}}, {"outputConfig": {}}, {"toolConfig": {}},
+        {"additionalModelRequestFields": {}}, {"additionalModelRequestFields": {"inferenceConfig": {}, "top_k": 1}},
+    ],
+)  # fmt: skip
+def test_empty_objects_stay(more: dict[str, Any]) -> None:
+    body = {"messages": [{"role": "user", "content": [{"text": "Hi"}]}], **more}
+    assert ul.convert(body, source=CONVERSE, target=CONVERSE).value == body
+    if "serviceTier" in more:
+        message = {"role": "assistant", "content": [{"text": "Hi"}]}
+        answer = {"output": {"message": message}, "stopReason": "end_turn", **more}
+        assert ul.convert(answer, source=CONVERSE, target=CONVERSE, kind="response").value == answer

@@ -119,6 +119,42 @@ def test_claude_takes_no_audio_and_no_video(model: str) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("model", "fields"),
+    [
+        (CLAUDE, {"top_k": 5}),
+        (NOVA, {"inferenceConfig": {"topK": 5}}),
+        (LLAMA, None),
+        ("anthropic.claude-opus-4-7", None),
+    ],
+)
+def test_top_k_is_sent_in_the_field_of_the_model(model: str, fields: Any) -> None:
+    body = {"generationConfig": {"topK": 5}, "contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}
+    done = ul.convert(body, source="google-generate-content", target=CONVERSE, model=model)
+    assert done.value.get("additionalModelRequestFields") == fields
+    assert [(loss.path, loss.fate) for loss in done.losses] == ([] if fields else [("/generationConfig/topK", "lost")])
+
+
+def test_top_k_goes_where_claude_thinks() -> None:
+    body = {"model": "m", "max_tokens": 3000, "top_k": 5, "messages": [{"role": "user", "content": "Hi"}]}
+    body["thinking"] = {"type": "enabled", "budget_tokens": 1024}
+    done = ul.convert(body, source="anthropic-messages", target=CONVERSE, model=CLAUDE)
+    assert done.value["additionalModelRequestFields"] == {"thinking": body["thinking"]}
+    assert [(loss.path, loss.detail) for loss in done.losses] == [("/top_k", "no sampling beside thinking")]
+
+
+@pytest.mark.parametrize("fields", [{"top_k": 5, "x": 1}, {"inferenceConfig": {"topK": 5, "x": 1}}])
+def test_top_k_is_read_from_the_fields_of_models(fields: dict[str, Any]) -> None:
+    body = {"messages": [{"role": "user", "content": [{"text": "Hi"}]}], "additionalModelRequestFields": fields}
+    assert ul.convert(body, source=CONVERSE, target=CONVERSE).value == body
+    done = ul.convert(body, source=CONVERSE, target="google-generate-content")
+    assert done.value["generationConfig"] == {"topK": 5}
+    assert [loss.path.rpartition("/")[2] for loss in done.losses] == ["x"]
+    canonical = ul.read(body, CONVERSE, "request").model_dump(exclude_unset=True)
+    canonical["top_k"] = 6
+    assert str(ul.write(canonical, CONVERSE, "request").value) == str(body).replace("5", "6")
+
+
 def test_a_limit_is_the_most_of_the_model() -> None:
     value, losses = sent(CLAUDE, max_output_tokens=70_000)
     assert value["inferenceConfig"] == {"maxTokens": 64_000}

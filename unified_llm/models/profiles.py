@@ -77,6 +77,7 @@ class ModelProfile:
     signed_calls: it refuses unsigned calls of the current turn.
     media: what it takes beside text ("image", "audio", "video", "document"); None where that is not known.
     result_media: it takes media in the results of calls.
+    top_k_field: the field of its own in which it takes top_k, "a.b" inside another; "" where it has none.
     alone: what it takes only in requests that declare no functions: "json" (JSON output), "hosted" (hosted tools).
     reasoning: its reasoning settings on the requested protocol.
 
@@ -98,6 +99,7 @@ class ModelProfile:
     alone: frozenset[str] = frozenset()
     media: frozenset[str] | None = None
     result_media: bool = True
+    top_k_field: str = ""
     reasoning: ReasoningProfile = ReasoningProfile()
 
     @property
@@ -147,7 +149,7 @@ def profile(model: Any, protocol: str | None = None, provider: str | None = None
 
 _PLAIN = (
     *("free_when_off", "output_tokens", "developer_role", "system_turns", "prefill"),
-    *("breakpoints", "signed_calls", "result_media"),
+    *("breakpoints", "signed_calls", "result_media", "top_k_field"),
 )
 _REASONING = frozenset(ReasoningProfile.__slots__)
 

@@ -23,7 +23,15 @@ from unified_llm.models.profiles import ModelProfile, ReasoningProfile, profile
 
 from .values import PROTOCOL, is_own, was_own
 
-__all__ = ["model_of", "read_reasoning", "settle_settings", "taken", "thinking_form", "write_reasoning"]
+__all__ = [
+    "FIELDS",
+    "model_of",
+    "read_reasoning",
+    "settle_settings",
+    "taken",
+    "thinking_form",
+    "write_reasoning",
+]
 
 Node = dict[str, Any]
 
@@ -34,7 +42,7 @@ _SPELLINGS: Mapping[str, Callable[[Any], str]] = {
     "ascii": json.dumps,
     "indented": lambda value: json.dumps(value, ensure_ascii=False, indent=2),
 }
-_THINKING = "additionalModelRequestFields"
+FIELDS = "additionalModelRequestFields"
 # Where models of Amazon's own take effort, in that field: the data name it for each (`effort_field`).
 # https://docs.aws.amazon.com/nova/latest/nova2-userguide/extended-thinking.html
 _CONFIG, _EFFORT = "reasoningConfig", "maxReasoningEffort"
@@ -48,34 +56,33 @@ _MEDIA = {
 # ---- reading --------------------------------------------------------------------------------------------------------
 
 
-def read_reasoning(w: Node, node: Node, r: Reader) -> None:
-    """`outputConfig`, and the fields of models that have a canonical form."""
-    output = take(w, "outputConfig") if type(w.get("outputConfig")) is dict else None
+def read_reasoning(w: Node, fields: Node, node: Node, r: Reader) -> None:
+    """`outputConfig`, and the `fields` of models that have a canonical form."""
+    output = take(w, "outputConfig") if type(w.get("outputConfig")) is dict and w["outputConfig"] else None
     if output is not None:
         if type(output.get("effort")) is str:
             node.setdefault("reasoning", {})["effort"] = output.pop("effort")
             r.place(node, ("reasoning", "effort"), ("outputConfig", "effort"))
         if type(output.get("textFormat")) is dict:
             _read_format(output, node, r)
-    more = w.get(_THINKING)
-    config = more.get(_CONFIG) if type(more) is dict else None
+    config = fields.get(_CONFIG)
     one = "effort" not in (node.get("reasoning") or ())
     if one and type(config) is dict and config.get("type") == "enabled" and type(config.get(_EFFORT)) is str:
-        own = take(take(w, _THINKING), _CONFIG)
+        own = take(fields, _CONFIG)
         node.setdefault("reasoning", {}).update(control=own.pop("type"), effort=own.pop(_EFFORT))
         for name, key in (("control", "type"), ("effort", _EFFORT)):
-            r.place(node, ("reasoning", name), (_THINKING, _CONFIG, key))
+            r.place(node, ("reasoning", name), (FIELDS, _CONFIG, key))
         r.form(node, "config", True)
         return
-    thinking = more.get("thinking") if type(more) is dict else None
+    thinking = fields.get("thinking")
     if type(thinking) is dict and type(thinking.get("type")) is str:
-        own = take(take(w, _THINKING), "thinking")
+        own = take(fields, "thinking")
         reasoning = node.setdefault("reasoning", {})
         reasoning["control"] = own.pop("type")
-        r.place(node, ("reasoning", "control"), (_THINKING, "thinking", "type"))
+        r.place(node, ("reasoning", "control"), (FIELDS, "thinking", "type"))
         if type(own.get("budget_tokens")) is int:
             reasoning["budget_tokens"] = own.pop("budget_tokens")
-            r.place(node, ("reasoning", "budget_tokens"), (_THINKING, "thinking", "budget_tokens"))
+            r.place(node, ("reasoning", "budget_tokens"), (FIELDS, "thinking", "budget_tokens"))
 
 
 def _read_format(output: Node, node: Node, r: Reader) -> None:
@@ -196,7 +203,7 @@ def _write_format(c: Node, output: Node, w: Writer) -> None:
 def _write_own(own: Node, output: Node, wire: Node, config: bool) -> None:
     if config:
         keys = (("type", "control"), (_EFFORT, "effort"))
-        wire[_THINKING] = {_CONFIG: {key: own.pop(name) for key, name in keys if name in own}}
+        wire[FIELDS] = {_CONFIG: {key: own.pop(name) for key, name in keys if name in own}}
         return
     if "effort" in own:
         output["effort"] = own.pop("effort")
@@ -204,7 +211,7 @@ def _write_own(own: Node, output: Node, wire: Node, config: bool) -> None:
         thinking = {"type": own.pop("control")}
         if "budget_tokens" in own:
             thinking["budget_tokens"] = own.pop("budget_tokens")
-        wire[_THINKING] = {"thinking": thinking}
+        wire[FIELDS] = {"thinking": thinking}
 
 
 def thinking_form(request: Node, w: Writer) -> str:
@@ -293,7 +300,7 @@ def _write_effort(own: Node, output: Node, wire: Node, w: Writer) -> None:
     form, wanted = _planned(w.doc, model)
     if off:
         if form == "disabled":
-            wire[_THINKING] = {"thinking": {"type": "disabled"}}
+            wire[FIELDS] = {"thinking": {"type": "disabled"}}
             own.pop("control") if control == "disabled" else None
         for key in ("effort", "budget_tokens", "control"):
             if own.get(key) is not None:
@@ -310,7 +317,7 @@ def _write_effort(own: Node, output: Node, wire: Node, w: Writer) -> None:
     if form == "enabled" and wanted is not None:
         _write_budget(own, wire, w, wanted)
     elif form == "adaptive":
-        wire[_THINKING] = {"thinking": {"type": "adaptive"}}
+        wire[FIELDS] = {"thinking": {"type": "adaptive"}}
         own.pop("control") if control == "adaptive" else None
         if control not in (None, "adaptive"):
             own["control"] = Fated("approximated", "sent as 'adaptive'")
@@ -337,7 +344,7 @@ def _write_config(own: Node, wire: Node, w: Writer, facts: ReasoningProfile) -> 
         else _effort(w.doc["reasoning"])
     )
     word = nearest(word, facts.efforts)
-    wire[_THINKING] = {facts.effort_field: {"type": "enabled", _EFFORT: word}}
+    wire[FIELDS] = {facts.effort_field: {"type": "enabled", _EFFORT: word}}
     if control == "enabled":
         del own["control"]
     for key, same in (("effort", effort == word), ("budget_tokens", False), ("control", False)):
@@ -355,7 +362,7 @@ def _write_budget(own: Node, wire: Node, w: Writer, wanted: int) -> None:
     """Thinking with a budget, beside which there is no sampling."""
     budget, effort = own.get("budget_tokens"), own.get("effort")
     inference = wire.get("inferenceConfig") or {}
-    wire[_THINKING] = {"thinking": {"type": "enabled", "budget_tokens": wanted}}
+    wire[FIELDS] = {"thinking": {"type": "enabled", "budget_tokens": wanted}}
     for key, value in (("temperature", 1), ("topP", None)):
         if inference.get(key) not in (None, value):
             del inference[key]

@@ -20,7 +20,7 @@ from unified_llm.foundation.errors import InvalidBody
 from unified_llm.foundation.urls import segment
 
 from .parts import parts, read_point, with_points
-from .passes import read_reasoning, settle_settings, write_reasoning
+from .passes import FIELDS, model_of, read_reasoning, settle_settings, write_reasoning
 from .tools import read_tools, write_tools
 from .turns import read_messages, write_messages
 from .values import REQUEST, is_own, move
@@ -36,6 +36,10 @@ _INFERENCE = {
     "topP": ("top_p", (int, float)),
     "stopSequences": ("stop", (list,)),
 }
+# Where models take it, in `additionalModelRequestFields`: the data name it for each that does (`top_k_field`).
+# https://docs.aws.amazon.com/bedrock/latest/userguide/conversation-inference-call.html
+# https://docs.aws.amazon.com/nova/latest/userguide/complete-request-schema.html
+_TOP_K = ("top_k", "inferenceConfig.topK")
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -53,18 +57,33 @@ def read_request(w: Node, r: Reader) -> Node:
     r.form(node, "own", True)
     _read_path(node, r)
     _read_prompt(w, node, r, ())
-    if type(w.get("inferenceConfig")) is dict:
-        own = take(w, "inferenceConfig")
-        for key, (name, kinds) in _INFERENCE.items():
-            if name != "stop" or all(type(text) is str for text in own.get(key) or ()):
-                move(own, key, node, name, r, ("inferenceConfig",), *kinds)
-    read_reasoning(w, node, r)
-    tier = w.get("serviceTier")
-    if type(tier) is dict:
-        move(take(w, "serviceTier"), "type", node, "service_tier", r, ("serviceTier",), str)
+    own = _taken(w, "inferenceConfig")
+    for key, (name, kinds) in _INFERENCE.items():
+        if name != "stop" or all(type(text) is str for text in own.get(key) or ()):
+            move(own, key, node, name, r, ("inferenceConfig",), *kinds)
+    fields = _taken(w, FIELDS)
+    read_reasoning(w, fields, node, r)
+    _read_top_k(fields, node, r)
+    move(_taken(w, "serviceTier"), "type", node, "service_tier", r, ("serviceTier",), str)
     if type(w.get("requestMetadata")) is dict:
         REQUEST.read(w, node)
     return node
+
+
+def _taken(w: Node, key: str) -> Node:
+    """The object under `key`, if it has anything to take."""
+    return take(w, key) if type(w.get(key)) is dict and w[key] else {}
+
+
+def _read_top_k(fields: Node, node: Node, r: Reader) -> None:
+    for name in _TOP_K:
+        *path, key = name.split(".")
+        own: Any = fields
+        for step in path:
+            own = _taken(own, step)
+        if move(own, key, node, "top_k", r, (FIELDS, *path), int, float):
+            r.form(node, "top_k", name)
+            return
 
 
 def read_count_request(w: Node, r: Reader) -> Node:
@@ -124,6 +143,7 @@ def write_request(c: Node, w: Writer) -> Node:
     if config:
         wire["inferenceConfig"] = config
     write_reasoning(c, wire, w)
+    _write_top_k(c, wire, w)
     if type(c.get("service_tier")) is str:
         _write_tier(c, wire, w)
     metadata = c.get("metadata")
@@ -138,6 +158,29 @@ def write_request(c: Node, w: Writer) -> Node:
         elif streams is True and "path" not in w.http:
             c["stream"] = Fated("lost", "represented by the path, which needs a model")
     return wire
+
+
+def _write_top_k(c: Node, wire: Node, w: Writer) -> None:
+    """In the field that the model has for it, after the settings of reasoning, which may exclude it."""
+    if c.get("top_k") is None:
+        return
+    model = model_of(w)
+    name = model.top_k_field
+    if is_own(w):
+        name = str(w.form(c, "top_k") or name or _TOP_K[0])
+    else:
+        if model.refused("top_k", c["top_k"], True):
+            c["top_k"] = Fated("lost", "the model refuses it")
+            return
+        if ((wire.get(FIELDS) or {}).get("thinking") or {}).get("type") in ("enabled", "adaptive"):
+            c["top_k"] = Fated("lost", "no sampling beside thinking")
+            return
+    if name:
+        *path, key = (FIELDS, *name.split("."))
+        own = wire
+        for step in path:
+            own = own.setdefault(step, {})
+        own[key] = c.pop("top_k")
 
 
 _TIERS = {"auto": "default", "standard_only": "default", "standard": "default"}

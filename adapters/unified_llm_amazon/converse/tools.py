@@ -87,7 +87,7 @@ def _write_custom(c: Node, w: Writer) -> Node:
 
 def read_tools(w: Node, node: Node, r: Reader, at: tuple[Any, ...]) -> None:
     """Read `toolConfig` of a request."""
-    if type(w.get("toolConfig")) is not dict:
+    if type(w.get("toolConfig")) is not dict or not w["toolConfig"]:
         return
     own = take(w, "toolConfig")
     at = (*at, "toolConfig")

@@ -347,6 +347,7 @@ FORMS = {
     "guard": ("text", "image"),
     "role": ("user", "assistant", "system"),
     "signature": ("absent",),
+    "top_k": ("top_k", "inferenceConfig.topK"),
     "schema": ("compact", "spaced", "ascii", "indented"),
     "body": ("Message", "text", "flat", "value"),
 }
@@ -354,7 +355,6 @@ _ONE = "amazon-converse returns one response"
 _STATELESS = "amazon-converse has no server-side state"
 _PENALTIES = "amazon-converse has no penalties"
 _HOSTED = "amazon-converse has no hosted tool of this kind"
-_NO_TEXT_PART = "amazon-converse has no such part"
 
 REFUSES = {
     "n": _ONE,
@@ -393,7 +393,7 @@ REFUSES = {
         multi_agent_call multi_agent_call_output program program_output programmatic_tool_calling""".split(),
         "amazon-converse has no such item",
     ),
-    **dict.fromkeys("computer_screenshot encrypted_content tool_reference".split(), _NO_TEXT_PART),
+    **dict.fromkeys("computer_screenshot encrypted_content tool_reference".split(), "amazon-converse has no such part"),
     "namespace": "amazon-converse has no namespaces",
     **dict.fromkeys("reasoning_text summary_text".split(), "reasoning is a block of its own"),
     "file_path": "amazon-converse has no such citation",
