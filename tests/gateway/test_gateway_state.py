@@ -44,10 +44,6 @@ def rows(house: House, gateway: Gateway) -> int:
     return house.run(counted())
 
 
-def texts(body: Any) -> str:
-    return json.dumps(body)
-
-
 # ---- conversations --------------------------------------------------------------------------------------------------
 
 
@@ -59,7 +55,7 @@ def test_a_conversation_across_surfaces_and_upstreams_with_a_fork(house: House, 
     left = create(house, gateway, RESPONSES, "openai-chat", "The left question.", two)["id"]
     create(house, gateway, INTERACTIONS, protocol, "The right question.", two)
     create(house, gateway, RESPONSES, protocol, "The last question.", left)
-    said = [texts(seen.body) for seen in house.seen]
+    said = [json.dumps(seen.body) for seen in house.seen]
     _, second, third, fork, last = said
     assert "first" in second and second.count("first question") == 2, "the question and its answer"
     for body in (third, fork, last):
@@ -93,7 +89,7 @@ def test_a_restart_keeps_responses_and_the_secret(house: House, database: str) -
     id_ = create(house, one, RESPONSES, "anthropic-messages", "One.")["id"]
     house.run(one.aclose())
     create(house, other, RESPONSES, "anthropic-messages", "Two.", id_)
-    assert "One." in texts(house.seen[-1].body)
+    assert "One." in json.dumps(house.seen[-1].body)
     signed = house.run(one.secret()).sign(b"x")
     assert house.run(other.secret()).verify(signed, b"x")
     assert not house.run(house.gateway().secret()).verify(signed, b"x")
@@ -301,16 +297,16 @@ def test_the_file_is_private(house: House, tmp_path: Path) -> None:
 # ---- without the database -------------------------------------------------------------------------------------------
 
 
-def broken(house: House, monkeypatch: pytest.MonkeyPatch, **state: Any) -> Gateway:
-    """A gateway whose database has gone away after it was open."""
+def broken(house: House, monkeypatch: pytest.MonkeyPatch, method: str = "_commit", **state: Any) -> Gateway:
+    """A gateway whose database has gone away after it was open, or fails in a way that nothing foresees."""
     gateway = house.gateway(state={"url": "sqlite://", **state})
     create(house, gateway, RESPONSES, "openai-chat", "Before.")
 
-    async def away(self: Store, group: Any) -> None:
-        raise StoreUnavailable("gone")
+    async def fails(self: Store, *given: Any) -> Any:
+        raise StoreUnavailable("gone") if method == "_commit" else RuntimeError("a defect")
 
-    monkeypatch.setattr(Store, "_commit", away)
-    monkeypatch.setattr(Store, "is_away", property(lambda self: True))
+    monkeypatch.setattr(Store, method, fails)
+    monkeypatch.setattr(Store, "is_away", property(lambda self: method == "_commit"))
     return gateway
 
 
@@ -324,9 +320,15 @@ def test_a_gateway_starts_without_its_database(house: House, url: str) -> None:
     assert made["store"] is False and house.ask(gateway, "GET", f"{RESPONSES}/{made['id']}").status_code == 503
 
 
+failures = pytest.mark.parametrize("method", ["_commit", "put"])
+
+
+@failures
 @pytest.mark.parametrize("path", [RESPONSES, INTERACTIONS])
-def test_a_response_that_could_not_be_stored_says_so(house: House, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
-    gateway = broken(house, monkeypatch)
+def test_a_response_that_could_not_be_stored_says_so(
+    house: House, monkeypatch: pytest.MonkeyPatch, path: str, method: str
+) -> None:
+    gateway = broken(house, monkeypatch, method)
     body = {"model": "anthropic-messages", "input": "Good morning.", "store": True}
     done = house.ask(gateway, "POST", path, json=body)
     assert done.status_code == 200 and done.json()["store"] is False
@@ -335,17 +337,26 @@ def test_a_response_that_could_not_be_stored_says_so(house: House, monkeypatch: 
     events = [json.loads(line[6:]) for line in said.split("\n") if line.startswith("data: {")]
     last = [each for each in events if each.get("type", each.get("event_type", "")).endswith("completed")][-1]
     assert (last.get("response") or last["interaction"])["store"] is False
-    for method, where, more in (
+    if method == "put":
+        return
+    for verb, where, more in (
         ("GET", f"{path}/x", {}),
         ("DELETE", f"{path}/x", {}),
         ("POST", path, {"json": {**body, PREVIOUS[path]: "x"}}),
     ):
-        done = house.ask(gateway, method, where, **more)
+        done = house.ask(gateway, verb, where, **more)
         assert done.status_code == 503 and done.headers["retry-after"] == "5" and done.json()["error"]["message"]
 
 
-def test_state_can_be_required(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    gateway = broken(house, monkeypatch, required=True)
+def test_an_id_that_cannot_be_looked_up_is_another_one(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    gateway = broken(house, monkeypatch, "has")
+    made = create(house, gateway, RESPONSES, "openai-responses", "Hi")
+    assert house.ask(gateway, "GET", f"{RESPONSES}/{made['id']}").json()["id"] == made["id"]
+
+
+@failures
+def test_state_can_be_required(house: House, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    gateway = broken(house, monkeypatch, method, required=True)
     body = {"model": "anthropic-messages", "input": "Good morning."}
     assert house.ask(gateway, "POST", RESPONSES, json=body).status_code == 503
     said = house.ask(gateway, "POST", RESPONSES, json={**body, "stream": True}).text

@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
@@ -38,7 +38,7 @@ from .files import expire_files, release_files
 from .group_writes import Conflict, Ending, write_group
 from .runs.locks import DELETED, notify
 
-__all__ = ["Conflict", "Store", "StoreUnavailable", "Stored"]
+__all__ = ["Conflict", "Store", "StoreUnavailable", "Stored", "beside_the_answer"]
 
 T = TypeVar("T")
 
@@ -56,6 +56,18 @@ _Waiting = tuple[sa.Table | None, Any, _Done]  # a row of a table, or (None) the
 
 class StoreUnavailable(Exception):
     """The database failed; the reason is in the log."""
+
+
+@contextmanager
+def beside_the_answer() -> Iterator[None]:
+    """Any failure of the store as `StoreUnavailable`: it must not cost the client an answer that is there."""
+    try:
+        yield
+    except StoreUnavailable:
+        raise
+    except Exception:
+        _log.exception("a response could not be stored")
+        raise StoreUnavailable("a response could not be stored") from None
 
 
 class Stored(NamedTuple):

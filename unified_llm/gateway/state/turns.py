@@ -35,7 +35,7 @@ from ..requests.body import Peek
 from ..responses.replies import Refusal, Whole
 from .files import FileStore
 from .references import References, find_references
-from .store import Conflict, Store, Stored, StoreUnavailable
+from .store import Conflict, Store, Stored, StoreUnavailable, beside_the_answer
 
 if TYPE_CHECKING:
     from ..routes.conversations import Named
@@ -131,7 +131,8 @@ class Pending:
         if reply.status >= 300:
             return reply
         try:
-            await self._store(reply.content, streamed=False)
+            with beside_the_answer():
+                await self._store(reply.content, streamed=False)
         except StoreUnavailable:
             if self._turns.settings.required or self._recalled.conversation is not None:
                 raise unavailable() from None
@@ -148,7 +149,8 @@ class Pending:
     async def ended(self, answered: bytes, out: list[bytes]) -> list[bytes]:
         """The last events of a response whose events are `answered`, once it is stored."""
         try:
-            await self._store(answered, streamed=True)
+            with beside_the_answer():
+                await self._store(answered, streamed=True)
         except StoreUnavailable:
             if self._turns.settings.required or self._recalled.conversation is not None:
                 error = {"type": "overloaded", "code": "state_unavailable", "message": unavailable().message}
@@ -242,7 +244,8 @@ class Turns:
 
     async def claim(self, tenant: str, id_: str, owner: Any) -> bool:
         """Take an id for what `owner` stands for; whether it was free. Raises `StoreUnavailable`."""
-        return self.claims.setdefault((tenant, id_), owner) is owner and not await self.store.has(tenant, id_)
+        with beside_the_answer():
+            return self.claims.setdefault((tenant, id_), owner) is owner and not await self.store.has(tenant, id_)
 
     def remembers(self, surface: str, found: Peek) -> bool:
         """Whether a client can go on from its response, so that the id has to name this one alone."""
