@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -17,8 +19,8 @@ pytest.importorskip("websockets")
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
+from client.loopback import STREAM, loopback, piece, streamed
 from client.loopback import event as piece_of
-from client.loopback import loopback, streamed
 from gateway.serving import PROTOCOLS, House, Served, until
 from unified_llm.engine.registry import adapter
 from unified_llm.gateway.routes import socket
@@ -306,6 +308,62 @@ def test_the_upstream_is_closed_when_the_client_leaves(house: House) -> None:
                 assert gateway.sockets.total() == 1
             up.until(lambda: up.open == 0)
             until(lambda: gateway.busy == 0 and not gateway.sockets)
+
+
+def test_a_server_that_stops_finishes_what_a_socket_has_begun(house: House) -> None:
+    """As over HTTP: what is under way comes to its end, what is new is refused, and then the socket is closed."""
+    with loopback() as up:
+        go: list[bool] = []
+
+        def answer(exchange: Any) -> None:
+            exchange.send(streamed(STREAM[0], end=False))
+            until(lambda: go)
+            exchange.send(b"".join(map(piece, STREAM[1:])) + b"0\r\n\r\n")
+
+        up.answer = answer
+        served = Served(house.gateway({"it": up.upstream()}, gateway={"listen": "127.0.0.1:0"}))
+        with opened(served) as idle, opened(served) as found:
+            found.send(model="it", input="One.")
+            until(lambda: up.asked)
+            served.server.handle_exit(signal.SIGTERM, None)
+            with pytest.raises(ConnectionClosed) as closed:
+                idle.raw.recv(timeout=20)
+            assert closed.value.rcvd.code == 1012
+            found.send(model="it", input="Two.", stream_id="other")
+            refused = found.turn()[-1]
+            assert (refused["stream_id"], refused["status"]) == ("other", 503) and "stopping" in str(refused["error"])
+            go.append(True)
+            assert text_of(found.turn()[-1])
+            with pytest.raises(ConnectionClosed) as closed:
+                found.raw.recv(timeout=20)
+            assert closed.value.rcvd.code == 1012
+        served.thread.join(20)
+        assert not served.thread.is_alive()
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_what_outlives_the_end_of_a_socket_gets_an_error(house: House, begun: bool, tmp_path: Path) -> None:
+    log = tmp_path / "requests.log"
+    with loopback() as up:
+        up.answer = lambda exchange: (
+            exchange.send(streamed(STREAM[0], end=False)) if begun else None,
+            exchange.stall(),
+        )
+        settings = {"listen": "127.0.0.1:0", "graceful": 1}
+        served = Served(house.gateway({"it": up.upstream()}, gateway=settings, telemetry={"log": str(log)}))
+        with opened(served) as found:
+            found.send(model="it", input="One.")
+            found.send(model="it", input="Two.")
+            until(lambda: up.asked and served.gateway.busy)
+            served.server.handle_exit(signal.SIGTERM, None)
+            for last in (found.turn()[-1], found.turn()[-1]):
+                assert last["type"] in ("response.failed", "error") and "the gateway is stopping" in str(last)
+            with pytest.raises(ConnectionClosed):
+                found.raw.recv(timeout=20)
+        served.thread.join(20)
+        assert not served.thread.is_alive() and up.asked == 1
+    lines = [json.loads(each) for each in log.read_text().splitlines()]
+    assert [each["error"] for each in lines] == ["gateway_stopping"] * 2
 
 
 @pytest.mark.parametrize("store", [True, False])

@@ -121,13 +121,9 @@ class Gateway:
         self._secret = self.config.gateway.secret()
         self._interim: bytes | None = None
         self._admission: Admission = Admission(self.access, self.files)
-        self._watch = Watch()
+        self.watch: Watch = Watch()
         self._stores: Reachable | None = Reachable(self.store) if self.config.state.required else None
         self._looking: asyncio.Future[None] | None = None
-
-    def stop(self) -> None:
-        """End what is still answered with an error that its client can read."""
-        self._watch.stop()
 
     def load(self, config: Config, router: Router) -> None:
         """Take another configuration for new requests. Raises `ConfigError` where a restart is needed."""
@@ -154,7 +150,7 @@ class Gateway:
             head = Head.of(scope) if found is None else found.head
             with self.recorder.request(head.method, head.path, head.headers) as record:
                 sending = send if record is None else record.sending(send)
-                if await self._watch.whole(self._http(head, found, known, length, receive, sending)):
+                if await self.watch.whole(self._http(head, found, known, length, receive, sending)):
                     note(refused=stopping().code)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
@@ -230,7 +226,7 @@ class Gateway:
             self.enter(found.key)
             try:
                 content = await found.content(receive, length, self.config.gateway)
-                await self._watch.until_gone(self._answer(found, content, send), receive)
+                await self.watch.until_gone(self._answer(found, content, send), receive)
             finally:
                 self.leave(found.key)
         except Refusal as refusal:

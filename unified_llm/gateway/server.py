@@ -96,8 +96,14 @@ def _bounded(limit: int) -> type[HttpToolsProtocol]:
 class Sockets(WebSocketsSansIOProtocol):
     """The WebSocket protocol of uvicorn, for which a handshake that was refused with a response is complete.
 
-    Otherwise uvicorn logs an error for each one: clients that try WebSocket first would fill the log.
+    Otherwise uvicorn logs an error for each one: clients that try WebSocket first would fill the log. A server that
+    stops leaves it to the application to close an open socket, which may be in the middle of a response.
     """
+
+    def shutdown(self) -> None:
+        self.close_timeout = _FAREWELL
+        if not self.handshake_complete or self.close_sent:
+            super().shutdown()
 
     async def send(self, message: Any) -> None:
         await super().send(message)
@@ -189,7 +195,8 @@ class Server(uvicorn.Server):
         # uvicorn cancels what is left without a word to the client, so it is ended a moment before.
         most = self.config.timeout_graceful_shutdown or 0
         self._gateway.ends = time.monotonic() + most
-        last = asyncio.get_running_loop().call_later(most - min(_FAREWELL, most / 4), self._gateway.stop)
+        self._gateway.watch.finish()
+        last = asyncio.get_running_loop().call_later(most - min(_FAREWELL, most / 4), self._gateway.watch.stop)
         try:
             await super().shutdown(sockets)
         finally:

@@ -55,9 +55,17 @@ class Watch:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._all: set[asyncio.Task[Any]] = set()
         self._cut: WeakSet[asyncio.Task[Any]] = WeakSet()
+        self.finishing: set[Callable[[], None]] = set()  # called when the server begins to stop
+        self.is_over = False
+
+    def finish(self) -> None:
+        """The server begins to stop: what is under way may come to its end."""
+        for each in list(self.finishing):
+            each()
 
     def stop(self) -> None:
         """Cancel all work that is left; where `was_stopped`, its client gets an error in place of the rest."""
+        self.is_over = True
         for task in self._all:
             self._cut.add(task)
             _stopped.add(task)

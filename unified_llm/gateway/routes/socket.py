@@ -33,7 +33,8 @@ from ..access.callers import Key
 from ..requests.body import peek
 from ..requests.head import Head
 from ..requests.versions import answered_version, versioned
-from ..responses.replies import Receive, Refusal, Scope, Send, Whole, error_reply, events_of, protocol_for
+from ..responses.replies import Receive, Refusal, Scope, Send, Whole, error_reply, events_of, protocol_for, stopping
+from ..responses.watch import was_stopped
 from ..state.turns import Pending, data_of, id_of
 from ..telemetry.reports import note
 from ..upstreams.routing import requested_model
@@ -48,6 +49,7 @@ _log = logging.getLogger("unified_llm.gateway")
 _METHOD = "WEBSOCKET"  # of a handshake or a message in the request log
 _HANDSHAKE = ("connection", "upgrade")
 _MOST = 256  # messages of one connection that wait
+_RESTART = 1012  # the close code of a server that stops
 _FAILED = frozenset(("failed", "cancelled"))
 Node = dict[str, Any]
 
@@ -68,18 +70,21 @@ async def serve(gateway: Gateway, head: Head, scope: Scope, receive: Receive, se
             await _refuse(scope, send if record is None else record.sending(send), reply)
         return
     gateway.sockets[key.name] += 1
+    session = Session(gateway, head, match, key, receive, send)
+    gateway.watch.finishing.add(session.finish)
     try:
-        await Session(gateway, head, match, key, receive, send).run()
+        await session.run()
     except OSError:
         pass  # the client is gone
     finally:
+        gateway.watch.finishing.discard(session.finish)
         gateway.sockets -= Counter((key.name,))
 
 
 def _check_room(gateway: Gateway, key: Key) -> None:
     """Raise `Refusal` (429, 503) where no other connection of a key is accepted."""
     if gateway.closing:
-        raise Refusal(503, "overloaded", "the gateway is stopping", headers={"retry-after": "5"})
+        raise stopping()
     limits = gateway.config.gateway
     if gateway.sockets.total() >= limits.max_parallel or gateway.sockets[key.name] >= limits.max_sockets:
         reason, wait = "too many WebSockets at the same time", {"retry-after": "1"}
@@ -126,21 +131,38 @@ class Session:
         self._tasks: list[asyncio.Task[None]] = []
         self._active = asyncio.Semaphore(declared.active)
         self._waiting = self._size = 0  # messages that wait or are answered, and their bytes
+        self._is_open = self._is_finishing = False
+        self._time = asyncio.timeout(declared.lifetime)
+
+    def finish(self) -> None:
+        """Close the socket once what is under way is answered: the server stops."""
+        self._is_finishing = True
+        self._close_if_idle()
+
+    def _close_if_idle(self) -> None:
+        if self._is_finishing and not self._waiting and self._is_open and not self._time.expired():
+            self._time.reschedule(0)
 
     async def run(self) -> None:
-        """Serve the socket until its client leaves, or its time is over."""
+        """Serve the socket until its client leaves, its time is over, or the server stops."""
         told = answered_version(self._match, self._head.headers)
         raw = [(name.encode(), value.encode()) for name, value in told.items()]
         await self._send({"type": "websocket.accept", "headers": raw})
         try:
-            async with asyncio.timeout(self._socket.lifetime):
+            async with self._time:
+                self._is_open = True
+                self._close_if_idle()
                 while await self._take(await self._receive()):
                     pass
         except TimeoutError:
+            if self._is_finishing and not self._waiting:
+                await self._send({"type": "websocket.close", "code": _RESTART})
+                return
             reason = f"this connection is open for {self._socket.lifetime / 60:g} minutes; open another one"
             await self._fail("", Refusal(400, "invalid_request", reason, code=self._socket.codes[2]))
             await self._send({"type": "websocket.close", "code": 1000})
         finally:
+            self._is_open = False
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -162,6 +184,8 @@ class Session:
                     raise Refusal(400, "invalid_request", reason, code="unknown_event_type")
                 await self._send_message(lane, dump(refused))
                 return True
+            if self._is_finishing:
+                raise stopping()
             if self._waiting >= _MOST or self._size + len(content) > self._limit:
                 raise Refusal(429, "rate_limit", "too many requests wait on this connection", code="too_many_requests")
             if lane not in self._lanes:
@@ -200,38 +224,53 @@ class Session:
     async def _next(self, lane: str) -> None:
         """Answer one request. What was read of it is not kept until the next one comes."""
         content = await self._lanes[lane].get()
-        async with self._active:
-            body, done = _object(content), False
-            try:
+        await self._gateway.watch.whole(self._respond(lane, content))
+
+    async def _respond(self, lane: str, content: bytes) -> None:
+        body, done = _object(content), False
+        try:
+            async with self._active:
                 done = await self._recorded(lane, body)
-            except Refusal as refusal:
-                await self._fail(lane, refusal)
-            except OSError:
+        except Refusal as refusal:
+            await self._fail(lane, refusal)
+        except asyncio.CancelledError:
+            if not was_stopped():
                 raise
-            except Exception:
-                _log.exception("internal error at a WebSocket of %s", self._head.path)
-                await self._fail(lane, Refusal(500, "server_error", "internal error of the gateway"))
+            await self._fail(lane, stopping())
+        except OSError:
+            raise
+        except Exception:
+            _log.exception("internal error at a WebSocket of %s", self._head.path)
+            await self._fail(lane, Refusal(500, "server_error", "internal error of the gateway"))
         self._waiting -= 1
         self._size -= len(content)
         self._turns.make_room(self._size)
+        self._close_if_idle()
         previous = body.get(keeps(self._match.protocol))
         if not done and isinstance(previous, str):
             self._turns.evict(previous, lane)
 
     async def _recorded(self, lane: str, body: Node) -> bool:
         """As `_answer`, with a line in the request log."""
+        watch = self._gateway.watch
         with self._gateway.recorder.request(_METHOD, self._head.path, self._head.headers):
             try:
                 done = await self._answer(lane, body)
             except Refusal as refusal:
                 note(refused=refusal.code or refusal.type, status=refusal.status)
                 raise
-            note(status=200, is_complete=done)
+            except asyncio.CancelledError:
+                if watch.is_over:
+                    note(refused=stopping().code, status=stopping().status)
+                raise
+            note(status=200, is_complete=done, **({"refused": stopping().code} if watch.is_over and not done else {}))
             return done
 
     async def _answer(self, lane: str, body: Node) -> bool:
         """Answer one request; whether its response is one to go on from."""
         gateway, surface = self._gateway, self._match.protocol
+        if gateway.watch.is_over:
+            raise stopping()
         key = gateway.access.admit(self._head.headers, self._head.query)  # a key may have been removed
         note(key=key, match=self._match)
         field = takes(adapter(surface), "background")
