@@ -7,10 +7,10 @@ machine; so no test has a shorter limit of its own for what is expected to happe
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["PATIENCE", "until"]
+__all__ = ["PATIENCE", "limits", "until"]
 
 PATIENCE = 60.0
 """Seconds."""
@@ -28,3 +28,13 @@ def until(
         if time.monotonic() > end:
             raise AssertionError((what if isinstance(what, str) else what()) or "it never happened")
         pause(0.005)
+
+
+def limits(first: float) -> Iterator[float]:
+    """Time limits in seconds, each longer than the one before: for a test of what happens when one is reached.
+
+    What is limited must have come to a certain point by then. Where it has not, the next limit has its turn.
+    """
+    while first < PATIENCE:
+        yield first
+        first *= 4

@@ -11,10 +11,40 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
+from waiting import PATIENCE, limits, until
 
-LONG, SOON, IN_TIME = 20.0, 0.8, 10.0
-ENDED: list[str] = []
-RELEASED = threading.Event()
+LONG, SOON = PATIENCE, 0.1
+
+
+class Tools:
+    """The tools of one run, and what became of their calls."""
+
+    def __init__(self) -> None:
+        self.began: list[str] = []
+        self.ended: list[str] = []
+        self.released = threading.Event()
+
+    async def slow(self) -> str:
+        self.began.append("slow")
+        try:
+            await asyncio.sleep(LONG)
+        except asyncio.CancelledError:
+            self.ended.append("cancelled")
+            raise
+        return "late"
+
+    def plain(self) -> str:
+        self.began.append("plain")
+        self.released.wait(LONG)
+        return "late"
+
+    def all_cancelled(self) -> bool:
+        return self.ended.count("cancelled") == self.began.count("slow")
+
+    async def quick(self) -> str:
+        self.ended.append("quick")
+        return "soon"
+
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
@@ -23,26 +53,7 @@ pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 def _warm() -> None:
     """What is imported and looked up at the first call is not part of what is measured."""
     for call in (sync, in_loop, sync_in_loop):
-        call(False, input="[[call quick]] [[call quick]]", tools=[quick])
-
-
-async def slow() -> str:
-    try:
-        await asyncio.sleep(LONG)
-    except asyncio.CancelledError:
-        ENDED.append("cancelled")
-        raise
-    return "late"
-
-
-def plain() -> str:
-    RELEASED.wait(LONG)
-    return "late"
-
-
-async def quick() -> str:
-    ENDED.append("quick")
-    return "soon"
+        call(False, input="[[call quick]] [[call quick]]", tools=[Tools().quick])
 
 
 def sync(stream: bool, **given: Any) -> Any:
@@ -65,20 +76,25 @@ def sync_in_loop(stream: bool, **given: Any) -> Any:
     return asyncio.run(main())
 
 
-def late(call: Callable[..., Any], stream: bool, asked: str, **given: Any) -> ul.APITimeoutError:
-    ENDED.clear()
-    RELEASED.clear()
-    start = time.monotonic()
-    try:
-        with pytest.raises(ul.APITimeoutError, match=r"total_timeout=0\.8") as caught:
-            call(stream, input=asked, tools=[slow, plain, quick], total_timeout=SOON, **given)
-        assert SOON <= time.monotonic() - start < IN_TIME
-    finally:
-        RELEASED.set()
-    assert caught.value.code == "total_timeout"
-    while "slow" in asked and ENDED.count("cancelled") < asked.count("slow") and time.monotonic() - start < IN_TIME:
-        time.sleep(0.01)  # threads of a busy machine
-    return caught.value
+def late(call: Callable[..., Any], stream: bool, asked: str, **given: Any) -> tuple[ul.APITimeoutError, Tools]:
+    """The error of a run whose time is over once its tools have begun, and the tools."""
+    for seconds in limits(SOON):
+        tools = Tools()
+        options = {name: each(tools) if name in ("hooks", "approve") else each for name, each in given.items()}
+        expected = asked.count("slow") + asked.count("plain") or 1
+        start = time.monotonic()
+        try:
+            with pytest.raises(ul.APITimeoutError, match=rf"total_timeout={seconds:g}\b") as caught:
+                offered = [tools.slow, tools.plain, tools.quick]
+                call(stream, input=asked, tools=offered, total_timeout=seconds, **options)
+            assert seconds <= time.monotonic() - start < LONG
+        finally:
+            tools.released.set()
+        assert caught.value.code == "total_timeout"
+        until(tools.all_cancelled)  # threads of a busy machine
+        if len(tools.began) == expected:
+            return caught.value, tools
+    raise AssertionError("the tools did not begin")
 
 
 streams = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
@@ -89,8 +105,8 @@ calls = pytest.mark.parametrize("call", [sync, in_loop, sync_in_loop])
 @calls
 @pytest.mark.parametrize("count", [1, 2])
 def test_an_async_tool_is_cancelled(call: Callable[..., Any], stream: bool, count: int) -> None:
-    error = late(call, stream, "[[call slow]] " * count + "[[then]] x")
-    assert ENDED == ["cancelled"] * count
+    error, tools = late(call, stream, "[[call slow]] " * count + "[[then]] x")
+    assert tools.ended == ["cancelled"] * count
     assert [each.name for each in error.result.pending] == ["slow"] * count
 
 
@@ -103,21 +119,22 @@ def test_a_plain_tool_in_a_thread_is_not_waited_for(call: Callable[..., Any], st
 @calls
 @pytest.mark.parametrize("parallel", [True, False])
 def test_what_has_run_is_kept_and_does_not_run_again(call: Callable[..., Any], parallel: bool) -> None:
-    error = late(call, False, "[[call quick]] [[call slow]] [[then]] Done.", parallel=parallel)
+    error, tools = late(call, False, "[[call quick]] [[call slow]] [[then]] Done.", parallel=parallel)
     assert [item.output for item in error.result.steps[-1].outputs] == ["soon"]
     (pending,) = error.result.pending
     client = ul.Client(model="local/echo")
-    done = client.responses.resume(error.result, tools=[quick, slow], outputs={pending.call_id: "given"})
-    assert done.output_text == "Done." and ENDED == ["quick", "cancelled"]
+    done = client.responses.resume(error.result, tools=[tools.quick, tools.slow], outputs={pending.call_id: "given"})
+    assert done.output_text == "Done." and tools.ended == ["quick", "cancelled"]
 
 
 @calls
 @pytest.mark.parametrize("name", ["before_turn", "before_call", "approve"])
 def test_an_async_hook_or_decision_ends_too(call: Callable[..., Any], name: str) -> None:
-    async def waits(*_: Any) -> Any:
-        await slow()
+    def waiting(tools: Tools) -> Any:
+        async def waits(*_: Any) -> Any:
+            await tools.slow()
 
-    hooks = type("Given", (ul.Hooks,), {name: waits})()
-    given: Any = {"approve": waits} if name == "approve" else {"hooks": hooks}
-    late(call, False, "[[call quick]]", **given)
-    assert ENDED == ["cancelled"]
+        return waits if name == "approve" else type("Given", (ul.Hooks,), {name: staticmethod(waits)})()
+
+    _, tools = late(call, False, "[[call quick]]", **{"approve" if name == "approve" else "hooks": waiting})
+    assert tools.ended == ["cancelled"]

@@ -18,6 +18,13 @@ from unified_llm.gateway.responses.replies import Refusal
 from unified_llm.gateway.state import counters as shared
 from unified_llm.gateway.state.database import counters
 from upstreams import CHAT, Canned
+from waiting import PATIENCE
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request waits for a count as long as it takes: a database of a busy machine is not one that hangs."""
+    monkeypatch.setattr(shared, "_PATIENCE", PATIENCE)
 
 
 def gateways(house: House, database: str, rules: dict[str, Any], count: int = 2) -> list[Any]:
@@ -49,7 +56,7 @@ def test_nodes_share_a_limit_of_requests(house: House, database: str) -> None:
 
 
 @pytest.mark.parametrize("order", [[0, 1], [0, 0, 0, 1], [0, 1, 1, 1]])
-@pytest.mark.parametrize("rule", ["3/minute", "8/minute", "1/minute", "900 tokens/hour"])
+@pytest.mark.parametrize("rule", ["3/hour", "8/hour", "1/hour", "900 tokens/hour"])
 def test_a_node_reads_an_old_count_before_it_admits(
     house: House, database: str, monkeypatch: pytest.MonkeyPatch, order: list[int], rule: str
 ) -> None:
@@ -61,7 +68,7 @@ def test_a_node_reads_an_old_count_before_it_admits(
     for number in range(14):
         codes.append(post(house, nodes[order[number % len(order)]]).status_code)
         settle(house, *nodes)
-    most = {"3/minute": 3, "8/minute": 8, "1/minute": 1, "900 tokens/hour": 9}[rule]
+    most = {"3/hour": 3, "8/hour": 8, "1/hour": 1, "900 tokens/hour": 9}[rule]
     assert codes == [200] * most + [429] * (14 - most)
 
 
