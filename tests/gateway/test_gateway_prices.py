@@ -15,6 +15,7 @@ from gateway.test_gateway_doubts import HEAD, SHA, doubted
 from gateway.test_gateway_quota import keys, post
 from gateway.test_gateway_reload import FIRST, Running, keyed
 from gateway.test_gateway_telemetry import LOG, lines, samples
+from unified_llm.gateway.access import prices
 from unified_llm.gateway.configuration.config import ConfigError, load
 from unified_llm.gateway.configuration.yaml_import import imported
 from upstreams import CHAT, CHAT_STREAM, Canned, frames, streamed
@@ -50,6 +51,19 @@ def test_a_cost_is_in_the_metrics_and_in_the_request_log(house: House, way: str)
     assert lines(gateway)[0]["cost"] == pytest.approx(COST)
     (found,) = (value for name, value in samples(gateway).items() if name.startswith("unified_llm_cost_usd_total{"))
     assert found == pytest.approx(COST)
+
+
+def test_a_price_is_computed_once_for_budgets_metrics_and_log(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    prices._price.cache_clear()
+    bills: list[Any] = []
+    bill = prices.bill
+    monkeypatch.setattr(prices, "bill", lambda *given, **more: bills.append(given) or bill(*given, **more))
+    rules = {"blue": {"budget": "9 USD/day", "team": "sales"}}
+    teams = {"sales": {"budget": "9 USD/day"}}
+    up = Canned({**CHAT, "usage": USED}, model="m", price=PRICE)
+    gateway = house.gateway({"m": up.upstream}, telemetry=LOG, keys=keys(**rules), teams=teams)
+    assert post(house, gateway).status_code == 200 and len(bills) == 1
+    assert lines(gateway)[0]["cost"] == pytest.approx(COST)
 
 
 def test_a_response_without_a_price_has_no_cost(house: House) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...client.upstreams.upstream import Upstream
 from ...foundation.errors import InvalidBody, UnknownModel, UnknownProvider
+from ...foundation.json_codec import dump, parse
 from ...models.catalog import Catalog, current
 from ...models.own_prices import bill
 
@@ -17,13 +18,19 @@ __all__ = ["price"]
 
 def price(upstream: Upstream, model: str | None, usage: Mapping[str, Any]) -> int:
     """Millionths of a dollar; 0 for a model that has no price."""
-    if upstream.price is None and not _is_listed(current(), f"{upstream.provider}/{model}"):
+    catalog = current()
+    if upstream.price is None and not _is_listed(catalog, f"{upstream.provider}/{model}"):
         return 0
     try:
-        found = bill(usage, upstream, model, fallback=True)
+        return _price(catalog, upstream, model, dump(usage))
     except (ArithmeticError, InvalidBody, TypeError, UnknownModel, UnknownProvider, ValueError):
         return 0  # an upstream may send anything as its usage
-    return math.ceil(found.known * 1_000_000)
+
+
+@lru_cache(64)
+def _price(catalog: Catalog, upstream: Upstream, model: str | None, usage: bytes) -> int:
+    """The same, computed once for the budgets, the metrics and the log of a response."""
+    return math.ceil(bill(parse(usage), upstream, model, fallback=True).known * 1_000_000)
 
 
 @lru_cache(1_000)
