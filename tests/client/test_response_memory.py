@@ -222,3 +222,19 @@ def test_what_is_kept_for_one_caller_is_unknown_to_every_other() -> None:
 
 def test_which_surfaces_have_names_for_answers() -> None:
     assert {name: keeps(name) for name in PROTOCOLS if keeps(name)} == FIELD
+
+
+def test_an_id_names_an_answer_of_its_own_surface() -> None:
+    """Servers count: the same id at two surfaces, through one transport, is two answers."""
+    message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "One."}]}
+    answered = {"id": "1", "status": "completed", "output": [message]}
+    other = {"id": "1", "status": "completed", "steps": []}
+    memory = Memory()
+    asked = {"openai-responses": answered, "google-interactions": other}
+    for surface, body in asked.items():
+        memory.keep(surface, b'{"input":"Hi"}', {"input": "Hi"}, [json.dumps(body).encode()])
+    for surface in asked:
+        (turn,) = memory.turns("1", surface) or ()
+        assert turn.surface == surface
+    memory.forget("1", "openai-responses")
+    assert memory.turns("1", "openai-responses") is None and memory.turns("1", "google-interactions")

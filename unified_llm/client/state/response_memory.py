@@ -36,6 +36,7 @@ __all__ = ["Memory", "Turn", "answer", "asked", "begun", "compacted", "keeps", "
 Node = dict[str, Any]
 PREVIOUS = "previous_response_id"
 _COMPACTED = "compacted"
+_Name = tuple[str, str, str]  # the caller, the surface and the id: servers of two surfaces may count alike
 
 
 @lru_cache(64)
@@ -77,8 +78,8 @@ class Memory:
         self.limit = limit
         self.secret = secret
         self._turns: OrderedDict[int, Turn] = OrderedDict()
-        self._names: dict[tuple[str, str], int] = {}
-        self._named: dict[int, tuple[str, str]] = {}
+        self._names: dict[_Name, int] = {}
+        self._named: dict[int, _Name] = {}
         self._nameless: deque[int] = deque()
         self._count = self._size = 0
         # A turn whose name is being found out is in no list: who looks for it meanwhile would not find it.
@@ -152,7 +153,7 @@ class Memory:
             self._size += turn.size
             while self._size > self.limit and self._turns:
                 number, oldest = self._turns.popitem(last=False)
-                self._names.pop(self._named.pop(number, ("", "")), None)
+                self._names.pop(self._named.pop(number, ("", "", "")), None)
                 if self._nameless and self._nameless[0] == number:
                     self._nameless.popleft()
                 self._size -= oldest.size
@@ -160,23 +161,23 @@ class Memory:
     def _name(self, number: int, turn: Turn) -> None:
         given = answer(turn, self.secret)
         if given is not None and type(given.get("id")) is str:
-            key = (turn.caller, given["id"])
+            key = (turn.caller, turn.surface, given["id"])
             if key in self._names:
                 self._names[key] = 0
             else:
                 self._names[key], self._named[number] = number, key
 
-    def _turn(self, name: str, caller: str) -> Turn | None:
+    def _turn(self, name: _Name) -> Turn | None:
         """The turn that an answer's name stands for. Mostly, a client goes on from its last answer."""
-        while (caller, name) not in self._names and self._nameless:
+        while name not in self._names and self._nameless:
             number = self._nameless.pop()
             turn = self._turns.get(number)
             given = answer(turn, self.secret) if turn is not None else None
             if turn is not None and given is not None and type(given.get("id")) is str:
-                key = (turn.caller, given["id"])
+                key = (turn.caller, turn.surface, given["id"])
                 if key not in self._names:
                     self._names[key], self._named[number] = number, key
-        number = self._names.get((caller, name), 0)
+        number = self._names.get(name, 0)
         turn = self._turns.get(number)
         if turn is not None:
             self._turns.move_to_end(number)
@@ -187,11 +188,12 @@ class Memory:
         with self._lock:
             return self._past(name, surface, caller)
 
-    def forget(self, name: str, caller: str = "") -> None:
+    def forget(self, name: str, surface: str, caller: str = "") -> None:
         """Forget an answer: it can no longer be continued."""
+        key = (caller, surface, name)
         with self._lock:
-            self._turn(name, caller)
-            number = self._names.pop((caller, name), 0)
+            self._turn(key)
+            number = self._names.pop(key, 0)
             self._named.pop(number, None)
             turn = self._turns.pop(number, None)
             self._size -= turn.size if turn is not None else 0
@@ -199,8 +201,8 @@ class Memory:
     def _past(self, name: str, surface: str, caller: str) -> list[Turn] | None:
         turns: list[Turn] = []
         while name:
-            turn = self._turn(name, caller)
-            if turn is None or turn.surface != surface:
+            turn = self._turn((caller, surface, name))
+            if turn is None:
                 return None
             turns.append(turn)
             name = turn.before

@@ -43,7 +43,7 @@ def kept(memory: Memory, match: Match, query: Mapping[str, Any], caller: str) ->
         return None
     turn, known, kind = turns[0], adapter(surface), match.route.kind
     if match.route.method == "DELETE":
-        memory.forget(name, caller)
+        memory.forget(name, surface, caller)
         gone = {"id": name, "deleted": True}
         return Kept(dump(write(gone, surface, "deleted").value if "deleted" in known.kinds else {}))
     if kind == "input_items":

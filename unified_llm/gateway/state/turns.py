@@ -63,7 +63,7 @@ class Recalled(Memory):
         """The history, whichever protocol each turn is in."""
         return None if self.history is None else list(self.history)
 
-    def forget(self, name: str, caller: str = "") -> None:
+    def forget(self, name: str, surface: str, caller: str = "") -> None:
         """Note that the response is to be deleted."""
         self.forgotten = True
 
