@@ -30,7 +30,7 @@ def made(house: House, *, state: Any = None, **more: Any) -> Any:
                          state=state or {"url": "sqlite://"}, **more)  # fmt: skip
 
 
-def spent(house: House, gateway: Any, key: str) -> dict[tuple[str, str], tuple[float, float]]:
+def spent(house: House, gateway: Any, key: str) -> dict[Any, Any]:
     done = house.ask(gateway, "GET", "/spend", headers={"authorization": f"Bearer {key}"})
     assert done.status_code == 200, done.text
     rows = done.json()["data"]
@@ -58,6 +58,18 @@ def test_a_key_reads_its_own_limits_and_those_of_its_team(house: House) -> None:
         ("key red", "9 requests/hour"): (2, 7),
         ("team sales", "100 USD/month"): (5.4, 94.6),
     }
+
+
+def test_a_key_without_a_budget_reads_what_it_has_spent(house: House) -> None:
+    gateway = made(house)
+    for key in ("green", "green", "blue"):
+        assert post(house, gateway, key=key).status_code == 200
+    assert spent(house, gateway, "green") == {("key green", None): (3.6, None)}
+    assert spent(house, gateway, "boss")["key green", None] == (3.6, None)
+    assert ("key green", None) not in spent(house, gateway, "blue")
+    assert ("key blue", None) not in spent(house, gateway, "boss")
+    silent = made(house, telemetry={"metrics": False})
+    assert post(house, silent, key="green").status_code == 200 and spent(house, silent, "green") == {}
 
 
 def test_it_is_read_from_the_database_of_all_nodes(house: House, database: str) -> None:
@@ -123,6 +135,10 @@ def test_the_command_prints_a_table_or_json(house: House) -> None:
         code, out, _ = run("--url", f"{served.url}/", "--json", key="boss")
         assert code == 0 and len(json.loads(out)) == 4
         assert run("--url", served.url, key="green") == (0, "no limits: this key and its team have none\n", "")
+        green = {"authorization": "Bearer green"}
+        assert httpx2.post(f"{served.url}/v1/chat/completions", json=BODY, headers=green).status_code == 200
+        code, out, _ = run("--url", served.url, key="green")
+        assert code == 0 and out.splitlines()[1].split() == ["key", "green", "-", "1.80", "-"]
         code, out, err = run("--url", served.url)
         assert (code, out) == (2, "") and "requires an API key; set UNIFIED_LLM_GATEWAY_KEY" in err
         code, _, err = run("--url", served.url, key="unknown")

@@ -209,7 +209,7 @@ class Gateway:
     ) -> None:
         try:
             if found is None:
-                own = await spending(head, self.access, self.quota)
+                own = await spending(head, self.access, self.quota, self.recorder.spent)
                 if own is None and head.path in OWN_PATHS:
                     self.access.check_admin(head.headers, head.query)
                     own = self.recorder.shown(head.method, head.path, head.query)

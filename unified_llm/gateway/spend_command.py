@@ -47,9 +47,11 @@ def _draw(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         whose = f"key {row['key']}" if "key" in row else f"team {row.get('team', '')}"
         used, left = (_amount(row, name) for name in ("used", "left"))
-        plain_row(table, printable(whose), str(row["limit"]), used, left, row["more_at"] or "")
+        plain_row(table, printable(whose), str(row["limit"] or "-"), used, left, row["more_at"] or "")
     draw(table)
 
 
 def _amount(row: dict[str, Any], name: str) -> str:
+    if row[name] is None:
+        return "-"
     return f"{row[name]:.2f}" if row["unit"] == "usd" else f"{row[name]}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,9 +16,10 @@ __all__ = ["PATH", "spending"]
 PATH = "/spend"
 
 
-async def spending(head: Head, access: Access, quota: Quota) -> Whole | None:
+async def spending(head: Head, access: Access, quota: Quota, spent: Mapping[str, float]) -> Whole | None:
     """The limits of the key of a request and of its team, with `admin = true` of all; None for another path.
 
+    Keys without a budget have what they have `spent` since the start of this process, in dollars.
     It counts against no limit: a key whose limit is reached can still read it. Raises `Refusal`.
     """
     if head.path != PATH:
@@ -27,7 +29,16 @@ async def spending(head: Head, access: Access, quota: Quota) -> Whole | None:
     key = access.admit(head.headers, head.query)
     rules = quota.all_rules() if key.admin else quota.rules(key)
     await quota.read(rules)
-    return json_reply({"object": "list", "data": [_row(each) for each in rules]})
+    limited = {each.owner.name for each in rules if each.owner.kind == "key" and each.limit.unit == "usd"}
+    shown = {each.name for each in access.keys.values()} if key.admin else {key.name} - {""}
+    free = [_free(name, amount) for name, amount in spent.items() if name in shown - limited]
+    return json_reply({"object": "list", "data": [*map(_row, rules), *free]})
+
+
+def _free(name: str, amount: float) -> dict[str, Any]:
+    """What a key without a budget has spent."""
+    absent = dict.fromkeys(("limit", "period", "amount", "left", "more_at"))
+    return {"key": name, "unit": "usd", "used": round(amount, 6), **absent}
 
 
 def _row(rule: Rule) -> dict[str, Any]:

@@ -179,6 +179,13 @@ class Metrics:
         if spent:
             self._cost.values[place, provider, model, key, client] += spent / 1_000_000
 
+    def spent(self) -> dict[str, float]:
+        """What each key has spent since the start of this process, in dollars."""
+        found: defaultdict[str, float] = defaultdict(float)
+        for (*_, key, _client), amount in self._cost.values.items():
+            found[key] += amount
+        return found
+
     def _who(self, record: Record | None) -> tuple[str, str]:
         """The key and the client of a request. Only a client that was admitted chooses the value of a label."""
         if record is None or record.key is None:

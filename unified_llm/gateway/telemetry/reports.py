@@ -262,6 +262,11 @@ class Recorder:
         field = "metrics" if path == _METRICS else "log"
         raise Refusal(404, "not_found", f"{path} is off; set telemetry.{field}", code="telemetry_off")
 
+    @property
+    def spent(self) -> Mapping[str, float]:
+        """What each key has spent since the start of this process, in dollars; nothing without metrics."""
+        return {} if self.metrics is None else self.metrics.spent()
+
     def close(self) -> None:
         """Write what is left of the request log, and close its file."""
         if self._log is not None:
