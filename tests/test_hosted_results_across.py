@@ -255,3 +255,37 @@ def test_an_answered_call_that_failed_is_not_completed() -> None:
     assert {loss.path: loss.fate for loss in done.losses}["/steps/1/is_error"] == "approximated"
     ends = [each["item"] for each in frames(body, INTERACTIONS, RESPONSES) if "item" in each]
     assert ends[-1]["status"] == "incomplete"
+
+
+# ---- a shell of the provider's, and its result, in the next request -------------------------------------------------
+
+LISTED = {"type": "bash_code_execution_result", "stdout": "a", "stderr": "", "return_code": 0, "content": []}
+BASH = (
+    {"type": "server_tool_use", "id": "s2", "name": "bash_code_execution", "input": {"command": "ls"}},
+    {"type": "bash_code_execution_tool_result", "tool_use_id": "s2", "content": LISTED},
+    {"type": "text", "text": "One file."},
+)
+
+
+def test_the_result_of_a_shell_at_the_provider_is_in_the_next_request() -> None:
+    output = ul.read(of_claude(*BASH), MESSAGES, "response").output
+    first, last = ({"type": "message", "role": "user", "content": text} for text in ("Look.", "And now?"))
+    again = ul.write({"model": "m", "input": [first, *output, last]}, MESSAGES, "request")
+    assert again.value["messages"][1]["content"] == [*BASH]
+    assert not [loss for loss in again.losses if loss.fate == "lost"]
+
+
+@pytest.mark.parametrize("target", [RESPONSES, GENERATE, INTERACTIONS])
+def test_a_client_gives_back_what_a_shell_at_the_provider_did_once(target: str) -> None:
+    shown = ul.convert(of_claude(*BASH), source=MESSAGES, target=target, kind="response", secret="s").value
+    if target == GENERATE:
+        asked = [{"role": "user", "parts": [{"text": "Look."}]}, {"role": "user", "parts": [{"text": "And now?"}]}]
+        body: Node = {"contents": [asked[0], shown["candidates"][0]["content"], asked[1]]}
+    elif target == RESPONSES:
+        body = {"input": [{"role": "user", "content": "Look."}, *shown["output"], {"role": "user", "content": "And?"}]}
+    else:
+        asked = [{"type": "user_input", "content": text} for text in ("Look.", "And now?")]
+        body = {"input": [asked[0], *shown["steps"], asked[1]]}
+    back = ul.convert({**body, "model": "m"}, source=target, target=MESSAGES, secret="s").value["messages"]
+    assert [message["role"] for message in back] == ["user", "assistant", "user"]
+    assert back[1]["content"] == [*BASH]

@@ -103,7 +103,7 @@ class _Opening:
     def _put_back(self, place: int, turn: Node) -> tuple[int, int, list[Node]]:
         """The items, from and to, in whose place an answer stood, and those to put there: no carrier among them."""
         reader, items, wires = self.reader, self.items, self.wires
-        known = frozenset(i["call_id"] for i in turn["items"] if is_reply(i) and type(i.get("call_id")) is str)
+        known = frozenset(i["call_id"] for i in turn["items"] if _has_result(i) and type(i.get("call_id")) is str)
         self.back.update(id(item) for item, _ in reader.restored[self.restored :])
         self.restored = len(reader.restored)
         start, after = self._around(place, known)
@@ -158,6 +158,11 @@ class _Opening:
         self.missed += 1
         if self.missed > _LOOKS:
             self.floor = place
+
+
+def _has_result(item: Node) -> bool:
+    """Whether an item of an answer is a result, or a call that its provider executed: its result is in the answer."""
+    return is_reply(item) or (item.get("executor") == "provider" and item.get("type") not in CALLS)
 
 
 def _ends(item: Node, known: frozenset[str]) -> bool:

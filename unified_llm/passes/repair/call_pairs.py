@@ -44,7 +44,7 @@ class Pairs:
             before = model
             if kind in kinds and is_call(item, kinds) and not (told and item["call_id"] in told):
                 self._wait(item, step)
-            elif kind in results and not is_by_name(item, rules):
+            elif kind in results and item.get("executor") != "provider" and not is_by_name(item, rules):
                 self._answer(item)
         strays, self.strays = self.strays, []
         for stray in strays:  # some stand before their call
