@@ -18,7 +18,7 @@ from oracles import mounts
 from sdk_surfaces import Interactions, Responses, Said, SDKCall, Surface, plain
 from unified_llm.client.state import response_memory
 from unified_llm.client.state.response_memory import Memory, keeps
-from upstreams import CHAT, CHAT_STREAM, Canned, streamed
+from upstreams import CHAT, CHAT_STREAM, MESSAGE, Canned, streamed
 from waiting import PATIENCE
 
 PROTOCOLS = ("anthropic-messages", "google-generate-content", "google-interactions", "openai-chat", "openai-responses")
@@ -89,6 +89,40 @@ def test_a_conversation_in_names(surface: type[Surface], protocol: str, mode: st
     for words in ("mild in Rome", "And so on.", "The end."):
         assert words in last
     assert ("CgRlY2hv" in last) == (protocol != "openai-chat"), "what it signed is back"
+
+
+def _shell() -> dict[str, Any]:
+    """An answer in which Claude ran a command at its provider."""
+    ran = {"type": "bash_code_execution_result", "stdout": "a.txt", "stderr": "", "return_code": 0, "content": []}
+    call = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "bash_code_execution", "input": {"command": "ls"}}
+    result = {"type": "bash_code_execution_tool_result", "tool_use_id": "srvtoolu_1", "content": ran}
+    return {**MESSAGE, "content": [call, result, {"type": "text", "text": "One file."}]}
+
+
+def _compaction() -> dict[str, Any]:
+    return {**MESSAGE, "content": [{"type": "compaction", "content": "So far."}, {"type": "text", "text": "On."}]}
+
+
+@KEEPING
+@pytest.mark.parametrize("answer", [_shell(), _compaction()], ids=["shell", "compaction"])
+def test_what_a_client_is_not_shown_is_part_of_what_it_goes_on_from(
+    surface: type[Surface], answer: dict[str, Any]
+) -> None:
+    canned = Canned(answer, protocol="anthropic-messages")
+    talk = Naming(surface, ul.http_client(canned.upstream))
+    talk.say("Look.")
+    talk.say("And now?")
+    assert canned.sent[1]["messages"][1] == {"role": "assistant", "content": answer["content"]}
+
+
+def test_reasoning_of_an_unknown_server_is_part_of_what_it_goes_on_from() -> None:
+    (choice,) = CHAT["choices"]
+    answer = {**CHAT, "choices": [{**choice, "message": {**choice["message"], "reasoning_content": "Well."}}]}
+    canned = Canned(answer)
+    talk = Naming(Interactions, ul.http_client(canned.upstream))
+    talk.say("Look.")
+    talk.say("And now?")
+    assert canned.sent[1]["messages"][1]["reasoning_content"] == "Well."
 
 
 class Forgetful:

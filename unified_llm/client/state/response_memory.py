@@ -101,8 +101,11 @@ class Memory:
             return with_history(body, surface, [], self.secret) if self._is_compacted(body) else body
         turns = self.turns(name, surface, caller)
         if turns is not None:
-            past = [item for turn in reversed(turns) for item in turn_items(turn, self.secret)]
-            return with_history(_with_settings(body, turns, known), surface, past, self.secret)
+            # Envelopes stay closed, as in a conversation that a client sends: what is in them may have no form here.
+            whole = self._is_compacted(body) or any(b'"compaction"' in turn.asked for turn in turns)
+            secret = self.secret if whole else None
+            past = [item for turn in reversed(turns) for item in turn_items(turn, secret)]
+            return with_history(_with_settings(body, turns, known), surface, past, secret)
         if _some(surface, asked):
             return body
         raise unknown(name, keeps(surface) if known.thread is None else known.thread.field, known.unknown_previous)
@@ -306,6 +309,8 @@ def _events(turn: Turn, reader: Reader) -> Iterator[Node]:
 def _reader(surface: str, secret: Secret | None) -> Reader:
     known, dialect = split(surface)
     provider = provider_of(surface, dialect)
-    return Reader(
+    reader = Reader(
         known.protocol, dialect=dialect, facing="client", provider=provider, opens=secret is not None, secret=secret
     )
+    reader.escapes = False  # a client was shown it in this spelling
+    return reader
