@@ -39,7 +39,7 @@ def weight_of(loss: Loss) -> float:
     """
     weight = _weight(loss.capability, loss.fate)
     if not weight or loss.path.count("/") < 2:
-        return weight
+        return max(weight, _weights()["least"].get(loss.path[1:], 0.0)) if loss.fate == "lost" else weight
     last = loss.path.rpartition("/")[2]
     beside = _weights()["beside"].get(last)
     if beside is not None:
