@@ -89,3 +89,12 @@ def test_a_safety_setting_may_lack_any_of_its_fields(setting: dict[str, str]) ->
     done = ul.write(document, GC, "request")
     back = ul.read(done.value, GC, "request", http={"path": done.http["path"]}).dump()
     assert (back["safety_settings"], "extra" in back) == ([setting], False)
+
+
+@pytest.mark.parametrize("parts", [[{"text": ""}], [{"text": "Hi."}, {"text": ""}]], ids=["alone", "behind a text"])
+@pytest.mark.parametrize("target", sorted({*ul.protocols()} - {"google-generate-content"}))
+def test_nothing_is_lost_with_an_empty_text(parts: list[dict[str, str]], target: str) -> None:
+    """Gemini ends many answers with one, as it does what it was stopped in."""
+    candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}
+    done = ul.convert({"candidates": [candidate]}, source="google-generate-content", target=target, kind="response")
+    assert not [loss for loss in done.losses if loss.fate == "lost"]

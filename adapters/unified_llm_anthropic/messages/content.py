@@ -201,10 +201,16 @@ def said(content: list[Node], w: Writer) -> list[Node]:
     """Parts without those that are empty text and nothing else: the API refuses them, and nothing is lost with them."""
     if own_born(w):
         return content
-    return [part for part in content if part.get("text") != "" or not _SILENT.issuperset(part)]
+    return [part for part in content if part.get("text") != "" or not _is_silent(part)]
 
 
-_SILENT = frozenset(("type", "text", "annotations", "logprobs"))
+_SILENT = frozenset(("type", "text", "annotations", "logprobs", "extra"))
+
+
+def _is_silent(part: Node) -> bool:
+    """Whether an empty text has nothing beside it; how another protocol spelled it is nothing."""
+    spelled = (drawer.keys() <= {"form"} for drawer in (part.get("extra") or {}).values())
+    return _SILENT.issuperset(part) and all(spelled)
 
 
 def _text(c: Node, w: Writer, x: Context) -> Node | None:
