@@ -312,6 +312,18 @@ def test_a_shell_call_at_the_clients_loses_no_place() -> None:
     assert fates["/output/0/environment"] == "lost"
 
 
+@pytest.mark.parametrize("named", ["mac", "ubuntu", "windows"])
+def test_a_screen_is_a_desktop_at_google_whatever_its_system(named: str) -> None:
+    tool = {"type": "computer_use_preview", "display_width": 800, "display_height": 600, "environment": named}
+    body = {"model": "m", "input": "Look.", "tools": [tool]}
+    targets = ("google-generate-content", "google-interactions")
+    sent = [ul.convert(body, source="openai-responses", target=target) for target in targets]
+    assert sent[0].value["tools"] == [{"computerUse": {"environment": "ENVIRONMENT_DESKTOP"}}]
+    assert sent[1].value["tools"] == [{"type": "computer_use", "environment": "desktop"}]
+    for done in sent:
+        assert {loss.path: loss.fate for loss in done.losses}["/tools/0/environment"] == "approximated"
+
+
 # ---- functions that the provider executes ----------------------------------------------------------------------------
 
 CONVERSE = "amazon-converse"

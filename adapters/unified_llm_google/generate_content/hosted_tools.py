@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Bimap, lookup, take
+from unified_llm.engine.pairs.mapping import Bimap, Fated, lookup, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.bearer import as_header
 
+from ..constants import is_desktop
 from .tools import SERVERS, grouped, tools
 
 Node = dict[str, Any]
@@ -161,7 +162,10 @@ def read_computer(w: Node, r: Reader) -> Node:
 
 def _write_computer(c: Node, w: Writer) -> Node:
     wire: Node = {}
-    if lookup(_ENVIRONMENTS.writes, c.get("environment")):
+    if is_desktop(c.get("environment")):
+        wire["environment"] = _ENVIRONMENTS.write("desktop")
+        c["environment"] = Fated("approximated", "sent as a desktop")
+    elif lookup(_ENVIRONMENTS.writes, c.get("environment")):
         wire["environment"] = _ENVIRONMENTS.write(c.pop("environment"))
     wire.update({name: c.pop(hub) for name, hub, kind in _COMPUTER if type(c.get(hub)) is kind})
     return wire

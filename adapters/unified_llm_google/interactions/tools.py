@@ -16,6 +16,7 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.bearer import as_header
 from unified_llm.engine.shared.emulation import as_function
 
+from ..constants import is_desktop
 from .tables import MODES, SEARCHES
 from .usual import write_usual_functions
 
@@ -141,7 +142,10 @@ def read_computer(w: Node, r: Reader) -> Node:
 @tools.write("computer", "computer_use_preview")
 def write_computer(c: Node, w: Writer) -> Node:
     _borrowed(c, w, "computer")
-    return {"type": "computer_use", **{key: c.pop(hub) for key, hub in _SCREEN if hub in c}}
+    wire = {"type": "computer_use", **{key: c.pop(hub) for key, hub in _SCREEN if hub in c}}
+    if is_desktop(wire.get("environment")) and w.source != w.protocol:
+        wire["environment"], c["environment"] = "desktop", Fated("approximated", "sent as a desktop")
+    return wire
 
 
 _SERVER = (
