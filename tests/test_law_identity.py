@@ -5,7 +5,10 @@ JSON-equal with types, frame for frame, no report.
 
 from __future__ import annotations
 
+import functools
 import json
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -36,3 +39,31 @@ def test_a_stream_that_was_read_is_written_as_it_was(protocol: str) -> None:
         if written != [{"event": event.get("event"), "data": event["data"]} for event in record["events"]]:
             differ.append(record["id"])
     assert not differ
+
+
+def emptied(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """The places of objects and lists below a value, each with the empty one of its type."""
+    if path and value:
+        yield path, type(value)()
+    for key, inner in value.items() if type(value) is dict else enumerate(value):
+        if type(inner) in (dict, list):
+            yield from emptied(inner, (*path, key))
+
+
+@pytest.mark.parametrize(("protocol", "kind"), cases("request", "response"))
+def test_an_object_or_a_list_that_is_empty_stays_empty(protocol: str, kind: str) -> None:
+    """SDKs send `{}` for settings that are not set, and that is not the same as none."""
+    differ, seen = [], set()
+    for record in suite.covering(suite.records(protocol, kind)):
+        for path, empty in emptied(record["body"]):
+            place = tuple(key for key in path if type(key) is str)
+            if place in seen:
+                continue
+            seen.add(place)
+            body = json.loads(json.dumps(record["body"]))
+            functools.reduce(lambda node, key: node[key], path[:-1], body)[path[-1]] = empty
+            done = suite.outcome({**record, "body": body}, protocol)
+            if not (isinstance(done.error, ul.InvalidBody) or done.value == body):
+                differ.append((record["id"], path))
+    assert seen
+    assert not differ, differ

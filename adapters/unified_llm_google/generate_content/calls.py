@@ -169,7 +169,7 @@ def read_function_response(w: Node, r: Reader) -> Node:
     place(r, item, "output", "functionResponse", "response")
     place(r, item, "is_error", "functionResponse", "response")
     media = answer.get("parts")
-    if type(media) is list:
+    if media and type(media) is list:
         del answer["parts"]
         model, r.context["model"] = r.context.get("model"), False
         spelled = r.context.get("spelled")

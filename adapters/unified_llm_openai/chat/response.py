@@ -146,7 +146,7 @@ def message_and_choice(items: list[Node], rest: Node, message: Node, wire: Node,
     elif rest["index"] == place and type(rest["index"]) is int:
         del rest["index"]
     delta = rest.get("delta")
-    if type(delta) is dict and delta.items() <= _HOLLOW_DELTA.items():
+    if delta and type(delta) is dict and delta.items() <= _HOLLOW_DELTA.items():
         r.form(first, "delta", list(rest.pop("delta")))
     _read_logprobs(rest, items, wire, r)
     finish = read_finish(rest, items, r)

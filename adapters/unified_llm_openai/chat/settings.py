@@ -136,7 +136,7 @@ def _read_tools(w: Node, c: Node, r: Reader) -> None:
         tool = {"type": "web_search"}
         if "search_context_size" in rest:
             tool["search_context_size"] = rest.pop("search_context_size")
-        if type(rest.get("user_location")) is dict:
+        if rest.get("user_location") and type(rest["user_location"]) is dict:
             location = take(rest, "user_location")
             place: Node = {key: location.pop(key) for key in ("type",) if key in location}
             if type(location.get("approximate")) is dict:

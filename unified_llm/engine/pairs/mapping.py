@@ -86,11 +86,16 @@ RESERVED = frozenset(("extra", "opaque", "turn"))
 
 
 def take(node: Node, key: str) -> Node:
-    """The object under `key`, ours to pop from: the engine collects what is left in it."""
+    """The object under `key`, ours to pop from: the engine collects what is left in it.
+
+    An empty object stays under its key: nothing is taken of it, and it is not the same as none.
+    """
     value = node[key]
     if type(value) is not dict:
         raise IllTyped(f"{key} is not an object")
-    owned = node[key] = Owned(value)
+    owned = Owned(value)
+    if owned:
+        node[key] = owned
     return owned
 
 
