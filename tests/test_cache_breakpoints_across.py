@@ -44,3 +44,34 @@ def test_a_request_of_openai_is_not_changed() -> None:
     part = {"type": "text", "text": "q", "prompt_cache_breakpoint": {"mode": "explicit"}}
     body = {"model": "gpt-5.5", "messages": [{"role": "user", "content": [part]}]}
     assert ul.convert(body, source=CHAT, target=CHAT).value == body
+
+
+BLANK = [{"text": "\n"}, {"cachePoint": {"type": "default"}}, {"text": "q"}]
+
+
+def blank_before_point(*parts: Node) -> tuple[list[Node], dict[str, tuple[str, str]]]:
+    """The content at Messages of what has a cache point behind a blank text, and the report on the source."""
+    body = {"messages": [{"role": "user", "content": [*parts, *BLANK]}]}
+    done = ul.convert(body, source="amazon-converse", target=MESSAGES, model="claude-opus-4-7")
+    told = {loss.path: (loss.capability, loss.fate) for loss in done.losses if loss.side == "source"}
+    return done.value["messages"][0]["content"], told
+
+
+def test_the_breakpoint_of_a_blank_text_is_set_on_the_part_before() -> None:
+    """Clients of Bedrock send a blank text between a document and its cache point; Messages refuses blank texts."""
+    content, told = blank_before_point({"text": "facts"})
+    assert content[0] == {"type": "text", "text": "facts", "cache_control": {"type": "ephemeral"}}
+    assert len(content) == 2
+    assert told == {
+        "/messages/0/content/1/text": ("text.input", "approximated"),
+        "/messages/0/content/2/cachePoint/type": ("cache.breakpoint", "approximated"),
+    }
+
+
+@pytest.mark.parametrize("parts", [(), ({"text": "facts"}, {"cachePoint": {"type": "default", "ttl": "1h"}})])
+def test_a_breakpoint_that_no_part_can_take_over_is_lost(parts: tuple[Node, ...]) -> None:
+    content, told = blank_before_point(*parts)
+    points = [part.get("cache_control") for part in content]
+    assert points == ([{"type": "ephemeral", "ttl": "1h"}, None] if parts else [None])
+    place = f"/messages/0/content/{len(parts) + 1}/cachePoint/type"
+    assert told[place] == ("cache.breakpoint", "lost")

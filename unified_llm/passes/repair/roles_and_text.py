@@ -72,11 +72,7 @@ def leave_out_blanks(m: Mending) -> None:
             if key == "content" and not left:
                 gone.add(id(item))
             elif len(left) < len(content):
-                for part in content:
-                    if _is_refused(m, part):
-                        m.report(part, (), "approximated", f"{m.rules.blank} text is refused")
-                        _tell_rest(m, part)
-                m.own(item, **{key: left})
+                m.own(item, **{key: _without_blanks(m, content)})
         elif key == "content" and (content is None or _is_blank(m, content)) and "content" in item:
             gone.add(id(item))
     for item in m.items:
@@ -93,6 +89,28 @@ def leave_out_blanks(m: Mending) -> None:
         m.writer.report(m.request, ("instructions",), "approximated", f"{m.rules.blank} text is refused")
         m.request = {key: value for key, value in m.request.items() if key != "instructions"}
         m.changed = True
+
+
+def _without_blanks(m: Mending, content: list[Any]) -> list[Any]:
+    """The parts without the empty texts; the part before one takes over its cache breakpoint."""
+    left: list[Any] = []
+    for part in content:
+        if not _is_refused(m, part):
+            left.append(part)
+            continue
+        why = f"{m.rules.blank} text is refused"
+        if part.get("cache") is None:
+            m.report(part, (), "approximated", why)
+        else:
+            for key in part.keys() - {"type", "cache", "extra", "opaque"}:
+                m.report(part, (key,), "approximated", why)
+            if left and type(left[-1]) is dict and left[-1].get("cache") is None:
+                left[-1] = m.copy(left[-1], cache=part["cache"])
+                m.report(part, ("cache",), "approximated", f"set on the part before; {why}")
+            else:
+                m.report(part, ("cache",), "lost", why)
+        _tell_rest(m, part)
+    return left
 
 
 def _tell_rest(m: Mending, node: Node) -> None:

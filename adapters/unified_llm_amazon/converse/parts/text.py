@@ -50,8 +50,8 @@ def read_point(wire: Any, last: Node | None, r: Reader, at: tuple[Any, ...]) -> 
     cache = last["cache"] = {"mode": POINTS.read(point["type"])}
     if "ttl" in point:
         cache["ttl"] = point["ttl"]
+        r.place(last, ("cache", "ttl"), (..., *at, "cachePoint", "ttl"))
     r.place(last, ("cache", "mode"), (..., *at, "cachePoint", "type"))
-    r.place(last, ("cache", "ttl"), (..., *at, "cachePoint", "ttl"))
     return True
 
 
