@@ -192,3 +192,20 @@ def test_claude_continues_its_own_message_on_bedrock_where_it_does_at_anthropic(
         done = ul.convert({"model": name, "messages": turns}, source="openai-chat", target=target)
         ends.append(done.value["messages"][-1]["role"])
     assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize(
+    ("model", "added"),
+    [
+        ("anthropic.claude-sonnet-4-6", {"type": "adaptive"}),
+        ("anthropic.claude-opus-4-5-20251101-v1:0", {"type": "enabled", "budget_tokens": 1024}),
+    ],
+)
+def test_thinking_that_only_the_effort_implies_is_reported_as_added(model: str, added: dict[str, Any]) -> None:
+    """At Messages, whose report has it too, an effort alone does not switch thinking on."""
+    body = {"model": "m", "max_tokens": 9000, "output_config": {"effort": "low"}, "messages": []}
+    body["messages"] = [{"role": "user", "content": "Hi"}]
+    done = ul.convert(body, source="anthropic-messages", target=CONVERSE, model=model)
+    assert done.value["additionalModelRequestFields"] == {"thinking": added}
+    place = "/additionalModelRequestFields/thinking/"
+    assert {loss.path for loss in done.losses if loss.fate == "added"} == {place + key for key in added}

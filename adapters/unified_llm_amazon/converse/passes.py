@@ -317,9 +317,12 @@ def _write_effort(own: Node, output: Node, wire: Node, w: Writer) -> None:
     if form == "enabled" and wanted is not None:
         _write_budget(own, wire, w, wanted)
     elif form == "adaptive":
-        wire[FIELDS] = {"thinking": {"type": "adaptive"}}
+        thinking: Node = {"type": "adaptive"}
+        wire[FIELDS] = {"thinking": thinking}
         own.pop("control") if control == "adaptive" else None
-        if control not in (None, "adaptive"):
+        if control is None:
+            w.added(thinking, "type", "effort alone does not switch thinking on")
+        elif control != "adaptive":
             own["control"] = Fated("approximated", "sent as 'adaptive'")
         if type(budget) is int:
             own["budget_tokens"] = Fated("approximated", "the model chooses by itself")
@@ -362,7 +365,8 @@ def _write_budget(own: Node, wire: Node, w: Writer, wanted: int) -> None:
     """Thinking with a budget, beside which there is no sampling."""
     budget, effort = own.get("budget_tokens"), own.get("effort")
     inference = wire.get("inferenceConfig") or {}
-    wire[FIELDS] = {"thinking": {"type": "enabled", "budget_tokens": wanted}}
+    thinking: Node = {"type": "enabled", "budget_tokens": wanted}
+    wire[FIELDS] = {"thinking": thinking}
     for key, value in (("temperature", 1), ("topP", None)):
         if inference.get(key) not in (None, value):
             del inference[key]
@@ -372,6 +376,10 @@ def _write_budget(own: Node, wire: Node, w: Writer, wanted: int) -> None:
         del own["control"]
     elif own.get("control") is not None:
         own["control"] = Fated("approximated", "sent as 'enabled'")
+    else:
+        w.added(thinking, "type", "effort alone does not switch thinking on" if budget is None else "")
+    if type(budget) is not int:
+        w.added(thinking, "budget_tokens", "follows from the effort")
     if type(budget) is int:
         own.pop("budget_tokens") if wanted == budget else own.update(
             budget_tokens=Fated("approximated", f"sent as {wanted}")
