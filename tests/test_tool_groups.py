@@ -200,6 +200,7 @@ def test_a_tool_that_is_declared_anew_as_it_was_is_not_lost(target: str) -> None
     done = ask(target, item, tools=[{**SEARCH, "description": "Other."}])
     fates = {loss.path: loss.fate for loss in done.losses if loss.path.startswith("/tools/0")}
     assert fates["/tools/0/description"] == "lost"
+    assert fates["/tools/0/parameters"] == "approximated"
 
 
 # ---- tools that code calls -------------------------------------------------------------------------------------------

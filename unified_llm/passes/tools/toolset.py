@@ -124,7 +124,7 @@ class _Flattening:
                 if _undeferred(known) == _undeferred(keyed[key_of(known)]):
                     self.writer.drop(known, _ANEW, "approximated")
                 else:
-                    self.writer.piece(_anew, known)
+                    self.writer.piece(partial(_anew, keyed[key_of(known)]), known)
             tools.drop(number)
         for tool in more:
             tools.add(tool)
@@ -146,7 +146,7 @@ class _Flattening:
             if _undeferred(known) == _undeferred(tool):
                 self.writer.drop(tool, "declared among the tools", "approximated")
             else:
-                self.writer.piece(_anew, known)
+                self.writer.piece(partial(_anew, tool), known)
                 tools.replace(number, loaded)
 
     def _loaded(self, tool: Node) -> Node:
@@ -322,10 +322,10 @@ def _regroup(c: Node, w: Writer) -> None:
         c[key] = Fated("approximated", "declared among the tools")
 
 
-def _anew(c: Node, w: Writer) -> None:
-    """Consume a tool that is declared anew later: its name is all that is left of it."""
+def _anew(later: Node, c: Node, w: Writer) -> None:
+    """Consume a tool that is declared anew later: what differs there is lost."""
     for key in [key for key in c if key != "extra"]:
-        c[key] = Fated("approximated" if key in ("name", "server_label") else "lost", _ANEW)
+        c[key] = Fated("approximated" if key in later and later[key] == c[key] else "lost", _ANEW)
 
 
 def _group(held: bool, c: Node, w: Writer) -> None:
