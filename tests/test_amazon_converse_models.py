@@ -209,3 +209,27 @@ def test_thinking_that_only_the_effort_implies_is_reported_as_added(model: str, 
     assert done.value["additionalModelRequestFields"] == {"thinking": added}
     place = "/additionalModelRequestFields/thinking/"
     assert {loss.path for loss in done.losses if loss.fate == "added"} == {place + key for key in added}
+
+
+@pytest.mark.parametrize("fields", [{}, {"thinking": {"type": "adaptive"}}])
+def test_an_effort_among_the_fields_of_the_model_is_read(fields: dict[str, Any]) -> None:
+    """Clients send what Messages has (`output_config.effort`) in the fields that Converse passes on."""
+    fields = {**fields, "output_config": {"effort": "high", "other": 1}}
+    body = {"messages": [{"role": "user", "content": [{"text": "Hi"}]}], "additionalModelRequestFields": fields}
+    assert ul.convert(body, source=CONVERSE, target=CONVERSE).value == body
+    done = ul.convert(body, source=CONVERSE, target="anthropic-messages", model="claude-sonnet-4-6")
+    assert done.value["output_config"] == {"effort": "high"}
+    lost = [loss.path for loss in done.losses if loss.fate == "lost"]
+    assert lost == ["/additionalModelRequestFields/output_config/other"]
+
+
+@pytest.mark.parametrize("target", ["openai-chat", "openai-responses", "anthropic-messages", "google-interactions"])
+def test_the_type_of_a_plain_call_has_no_information(target: str) -> None:
+    call = {"toolUseId": "t_1", "name": "f", "input": {}, "type": "tool_use"}
+    message = {"role": "assistant", "content": [{"toolUse": call}]}
+    body = {"output": {"message": message}, "stopReason": "tool_use"}
+    done = ul.convert(body, source=CONVERSE, target=target, kind="response")
+    assert not [loss for loss in done.losses if loss.path.endswith("/type")]
+    call["type"] = "other_use"
+    done = ul.convert(body, source=CONVERSE, target=target, kind="response")
+    assert [loss.fate for loss in done.losses if loss.path.endswith("/toolUse/type")] == ["lost"]

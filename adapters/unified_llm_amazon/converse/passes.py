@@ -45,7 +45,7 @@ _SPELLINGS: Mapping[str, Callable[[Any], str]] = {
 FIELDS = "additionalModelRequestFields"
 # Where models of Amazon's own take effort, in that field: the data name it for each (`effort_field`).
 # https://docs.aws.amazon.com/nova/latest/nova2-userguide/extended-thinking.html
-_CONFIG, _EFFORT = "reasoningConfig", "maxReasoningEffort"
+_CONFIG, _EFFORT, _OUTPUT = "reasoningConfig", "maxReasoningEffort", "output_config"
 _MEDIA = {
     f"{side}_{kind}": "document" if kind == "file" else kind
     for side in ("input", "output")
@@ -74,7 +74,11 @@ def read_reasoning(w: Node, fields: Node, node: Node, r: Reader) -> None:
             r.place(node, ("reasoning", name), (FIELDS, _CONFIG, key))
         r.form(node, "config", True)
         return
-    thinking = fields.get("thinking")
+    inner, thinking = fields.get(_OUTPUT), fields.get("thinking")
+    if one and type(inner) is dict and type(inner.get("effort")) is str:
+        node.setdefault("reasoning", {})["effort"] = take(fields, _OUTPUT).pop("effort")
+        r.place(node, ("reasoning", "effort"), (FIELDS, _OUTPUT, "effort"))
+        r.form(node, "effort", "field")
     if type(thinking) is dict and type(thinking.get("type")) is str:
         own = take(fields, "thinking")
         reasoning = node.setdefault("reasoning", {})
@@ -171,7 +175,7 @@ def write_reasoning(c: Node, wire: Node, w: Writer) -> None:
     if type(c.get("reasoning")) is dict:
         own = take(c, "reasoning")
         if is_own(w):
-            _write_own(own, output, wire, bool(w.form(c, "config")))
+            _write_own(own, output, wire, "config" if w.form(c, "config") else w.form(c, "effort"))
         else:
             _write_effort(own, output, wire, w)
     if output:
@@ -200,18 +204,20 @@ def _write_format(c: Node, output: Node, w: Writer) -> None:
     output["textFormat"] = {"type": "json_schema", "structure": {"jsonSchema": schema}}
 
 
-def _write_own(own: Node, output: Node, wire: Node, config: bool) -> None:
-    if config:
+def _write_own(own: Node, output: Node, wire: Node, form: Any) -> None:
+    if form == "config":
         keys = (("type", "control"), (_EFFORT, "effort"))
         wire[FIELDS] = {_CONFIG: {key: own.pop(name) for key, name in keys if name in own}}
         return
+    fields: Node = {}
     if "effort" in own:
-        output["effort"] = own.pop("effort")
+        (fields.setdefault(_OUTPUT, {}) if form == "field" else output)["effort"] = own.pop("effort")
     if "control" in own:
-        thinking = {"type": own.pop("control")}
+        thinking = fields["thinking"] = {"type": own.pop("control")}
         if "budget_tokens" in own:
             thinking["budget_tokens"] = own.pop("budget_tokens")
-        wire[FIELDS] = {"thinking": thinking}
+    if fields:
+        wire[FIELDS] = fields
 
 
 def thinking_form(request: Node, w: Writer) -> str:
