@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+import unified_llm as ul
 from schemas import ALL_OF_IT, ROOT_ONLY, STRICT, SUBSET_OF_JSON_SCHEMA, SUBSET_OF_OPENAPI, changed, inside
 from unified_llm.passes.schemas import Change, NameRule, SchemaProfile, fit_name, lower, restore_arguments
 
@@ -164,6 +165,21 @@ def test_limits_of_depth_and_number() -> None:
     many = {"type": "object", "properties": {str(i): {"type": "string", "enum": ["a", "b"]} for i in range(4)}}
     done = lower(many, SchemaProfile(max_properties=3, max_enum_values=4))
     assert [at for at, _, _ in changed(done)] == ["/properties/2/enum", "/properties/3"]
+
+
+def test_the_least_number_of_items_is_at_most_what_is_accepted() -> None:
+    """Messages refuses `minItems` above 1: https://docs.claude.com/en/docs/build-with-claude/structured-outputs"""
+    pair = {"type": "array", "items": {"type": "number"}, "minItems": 2}
+    done = lower(pair, SchemaProfile(most_min_items=1))
+    assert done.schema == {**pair, "minItems": 1, "description": "minItems: 2"}
+    assert changed(done) == [("/minItems", "minItems", "approximated")]
+    for count in (0, 1):
+        assert lower({**pair, "minItems": count}, SchemaProfile(most_min_items=1)).schema == {**pair, "minItems": count}
+    schema = {"type": "object", "properties": {"pair": pair}, "required": ["pair"], "additionalProperties": False}
+    format = {"type": "json_schema", "name": "pairs", "schema": schema, "strict": True}
+    body = {"model": "m", "input": "Hi", "text": {"format": format}}
+    sent = ul.convert(body, source="openai-responses", target="anthropic-messages", model="claude-opus-4-7").value
+    assert sent["output_config"]["format"]["schema"]["properties"]["pair"]["minItems"] == 1
 
 
 def test_a_placeholder_is_told_from_what_the_profile_calls_accepted() -> None:

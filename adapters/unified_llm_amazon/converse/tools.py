@@ -38,6 +38,7 @@ _CLOSED = SchemaProfile(
     root_object=True,
     empty_objects="text",
     closed_objects=True,
+    most_min_items=1,
 )
 SCHEMAS = {"tools": SchemaProfile(root_object=True, names=_NAMES), "tools.strict": _CLOSED, "output": _CLOSED}
 _NO_PARAMETERS: Node = {"type": "object", "properties": {}}

@@ -27,6 +27,7 @@ _CLOSED = SchemaProfile(
     root_object=True,
     empty_objects="text",
     closed_objects=True,
+    most_min_items=1,
     property_names=_PROPERTIES,
 )
 

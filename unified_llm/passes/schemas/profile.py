@@ -73,6 +73,7 @@ class SchemaProfile:
     all_required: every property must be in `required`; an optional one is allowed to be null instead.
     required_exact: `required` must name existing properties, and at least one.
     items_required: an array must have its `items`.
+    most_min_items: the largest `minItems` accepted, `None` for any.
     max_depth: objects and arrays inside one another, the root included.
     max_properties, max_enum_values: their number in the whole schema.
     property_names: the names of properties accepted, `None` for all.
@@ -103,6 +104,7 @@ class SchemaProfile:
     all_required: bool = False
     required_exact: bool = False
     items_required: bool = False
+    most_min_items: int | None = None
     max_depth: int | None = None
     max_properties: int | None = None
     max_enum_values: int | None = None

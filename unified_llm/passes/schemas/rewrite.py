@@ -155,6 +155,9 @@ class Node:
                 del self.v[key]  # a null has no effect
             elif not accepted:
                 self.drop(key)
+            elif key == "minItems" and profile.most_min_items is not None and self.v[key] > profile.most_min_items:
+                self.drop(key)
+                self.v[key] = profile.most_min_items
 
     def render_types(self) -> None:
         """The target's spelling of types; the source's own list where nothing changed."""
