@@ -58,7 +58,7 @@ _MEDIA = {
 
 def read_reasoning(w: Node, fields: Node, node: Node, r: Reader) -> None:
     """`outputConfig`, and the `fields` of models that have a canonical form."""
-    output = take(w, "outputConfig") if type(w.get("outputConfig")) is dict and w["outputConfig"] else None
+    output = take(w, "outputConfig") if type(w.get("outputConfig")) is dict else None
     if output is not None:
         if type(output.get("effort")) is str:
             node.setdefault("reasoning", {})["effort"] = output.pop("effort")

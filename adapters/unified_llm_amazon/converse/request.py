@@ -71,8 +71,8 @@ def read_request(w: Node, r: Reader) -> Node:
 
 
 def _taken(w: Node, key: str) -> Node:
-    """The object under `key`, if it has anything to take."""
-    return take(w, key) if type(w.get(key)) is dict and w[key] else {}
+    """The object under `key`, if there is one."""
+    return take(w, key) if type(w.get(key)) is dict else {}
 
 
 def _read_top_k(fields: Node, node: Node, r: Reader) -> None:

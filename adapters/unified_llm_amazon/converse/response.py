@@ -76,7 +76,7 @@ def read_end(w: Node, node: Node, r: Reader) -> None:
             finish["native"] = word
             r.place(node, ("finish", "native"), ("stopReason",))
     tier = w.get("serviceTier")
-    if type(tier) is dict and tier:
+    if type(tier) is dict:
         move(take(w, "serviceTier"), "type", node, "service_tier", r, ("serviceTier",), str)
     if type(w.get("usage")) is dict:
         usage = w.pop("usage")

@@ -88,7 +88,7 @@ def _write_custom(c: Node, w: Writer) -> Node:
 
 def read_tools(w: Node, node: Node, r: Reader, at: tuple[Any, ...]) -> None:
     """Read `toolConfig` of a request."""
-    if type(w.get("toolConfig")) is not dict or not w["toolConfig"]:
+    if type(w.get("toolConfig")) is not dict:
         return
     own = take(w, "toolConfig")
     at = (*at, "toolConfig")
