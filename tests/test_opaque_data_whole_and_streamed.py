@@ -6,8 +6,11 @@ https://ai.google.dev/gemini-api/docs/thought-signatures
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
+
+import pytest
 
 import unified_llm as ul
 
@@ -52,3 +55,21 @@ def test_a_signature_of_the_whole_item_is_in_the_stream() -> None:
     streamed = [part for event in events for part in event["data"]["candidates"][0]["content"]["parts"]]
     signed = [[part["text"] for part in parts if "thoughtSignature" in part] for parts in (whole, streamed)]
     assert signed == [[""], [""]]
+
+
+@pytest.mark.parametrize("secret", [None, b"a secret of this test, which is long"])
+def test_what_the_last_item_of_a_stream_keeps_is_not_lost(secret: bytes | None) -> None:
+    """A call is done long before the item that keeps its signature: the report waits for it."""
+    call = {"functionCall": {"name": "f", "args": {}}, "thoughtSignature": "c2lnbmF0dXJl"}
+
+    def frame(*parts: Node, **end: str) -> Node:
+        body = {"candidates": [{"index": 0, "content": {"role": "model", "parts": [*parts]}, **end}]}
+        return {"event": None, "data": {**body, "responseId": "r", "modelVersion": "gemini-3-pro-preview"}}
+
+    fates = []
+    for frames in ([frame(call), frame(finishReason="STOP")], [frame(call)]):
+        stream = ul.convert_stream(frames, source=GENERATE, target="amazon-converse", secret=secret)
+        with contextlib.suppress(ul.UnifiedLLMError):
+            list(stream)
+        fates.append([loss.fate for loss in stream.losses if loss.path.endswith("/thoughtSignature")])
+    assert fates == [["parked"], ["lost"]]

@@ -77,6 +77,8 @@ class LeavingWriter:
         self.items: dict[int, Node] = {}
         # Without a secret: the ends of reasoning items that wait for what they lead to.
         self.waiting: list[Event] = []
+        # The losses of items that are done, which the carrier may turn out to keep.
+        self.held: list[Any] = []
         if hasattr(writer, "write_more"):
             self.write_more = writer.write_more
 
@@ -92,14 +94,35 @@ class LeavingWriter:
                     self.waiting.append(event)
                     return out
         elif kind in TERMINAL and self.items:
+            self._release()
             return out + self._end(event)
-        return out + self.writer.feed(event)
+        elif kind == "error":
+            self._release()
+        out += self.writer.feed(event)
+        if kind == "response.output_item.done" and self.writing.raw and not event.get("choice"):
+            self._hold(event["item"])
+        return out
 
     def close(self) -> list[Event]:
         """End the stream: write the events that waited."""
         out = [each for event in self.waiting for each in self.writer.feed(event)]
         self.waiting.clear()
+        self._release()
         return out + self.writer.close()
+
+    def _hold(self, item: Node) -> None:
+        """Report what an item lost when the answer ends, if a carrier may keep it."""
+        if self.writing.facing != "client" or not uncarried([item], self.writing):
+            return
+        self.writing.unfold()
+        inside = {id(item), *(id(bearer) for bearer, _ in pieces(item))}
+        raw = self.writing.raw
+        self.held += [entry for entry in raw if entry[2] == "lost" and id(entry[0]) in inside]
+        raw[:] = [entry for entry in raw if entry[2] != "lost" or id(entry[0]) not in inside]
+
+    def _release(self) -> None:
+        self.writing.raw += self.held
+        self.held.clear()
 
     def _may_strip(self, item: Node) -> bool:
         """Whether opaque data is taken from this reasoning if it leads to an item that not every surface shows."""
