@@ -126,6 +126,7 @@ def test_explain_says_what_why_and_what_instead() -> None:
         ({"reasoning_format": "parsed"}, "medium", "a setting of some servers"),
         ({"cache_control": {"type": "ephemeral"}}, "medium", "only parts of content and tools"),
         ({"safety_identifier": "s", "user": "u"}, "low", "takes one id of the end user"),
+        ({"usage": {"include": True}}, "medium", "setting of one server"),
     ],
 )
 def test_a_reason_does_not_deny_what_the_target_has(setting: dict[str, Any], severity: str, reason: str) -> None:
@@ -133,3 +134,20 @@ def test_a_reason_does_not_deny_what_the_target_has(setting: dict[str, Any], sev
     losses = ul.convert(body, source="openai-chat", target="anthropic-messages").losses
     (loss,) = [loss for loss in losses if loss.fate == "lost"]
     assert loss.severity == severity and reason in loss.detail
+
+
+def test_bookkeeping_of_servers_and_gateways_is_of_low_severity() -> None:
+    """Vercel's gateway, Azure, SGLang and Mistral: ids, timings and positions that no client of another API misses."""
+    choice = {"index": 0, "finish_reason": "stop", "matched_stop": 1}
+    body = {
+        "id": "i", "object": "chat.completion", "created": 1, "model": "m", "generationId": "g",
+        "latency_checkpoint": {"total_duration_ms": 3},
+        "choices": [{**choice, "message": {"index": 0, "role": "assistant", "content": "Hi"}}],
+    }  # fmt: skip
+    chunk = {**body, "object": "chat.completion.chunk", "choices": [{**choice, "delta": {"index": 0, "content": "Hi"}}]}
+    stream = ul.convert_stream([{"event": None, "data": chunk}], source="openai-chat", target="openai-responses")
+    list(stream)
+    whole = ul.convert(body, source="openai-chat", target="openai-responses", kind="response").losses
+    for losses in (whole, stream.losses):
+        lost = {loss.path.rpartition("/")[2]: loss.severity for loss in losses if loss.fate == "lost"}
+        assert lost == dict.fromkeys(("matched_stop", "index", "generationId", "latency_checkpoint"), "low")
