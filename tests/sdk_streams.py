@@ -44,7 +44,9 @@ def final_chat(events: Events) -> dict[str, Any]:
     said = {key for event in events for choice in _choices(event) for key in choice.get("delta") or {}}
     beside: dict[int, dict[str, Any]] = {}
     for choice in (choice for event in events for choice in _choices(event)):
-        told = {key: value for key, value in choice.items() if key not in ("delta", "logprobs") and value is not None}
+        told = {
+            key: value for key, value in choice.items() if key not in ("delta", "logprobs") and value not in (None, {})
+        }
         beside.setdefault(choice["index"], {}).update(told)
     for choice in whole["choices"]:
         # The helper leaves its own marks: the index of a call, and nulls for what no chunk had.
@@ -55,7 +57,7 @@ def final_chat(events: Events) -> dict[str, Any]:
                 del call["function"]
         # What a choice has beside these it takes from the choice's first chunk alone.
         for key, value in beside.get(choice["index"], {}).items():
-            choice.setdefault(key, value)
+            choice[key] = choice.get(key) or value
     # It also forgets both of these again when a chunk follows without them.
     payloads = [event["data"] for event in events if isinstance(event["data"], dict)]
     for key in ("usage", "system_fingerprint"):

@@ -227,6 +227,15 @@ def test_the_word_of_the_server_behind_is_named_where_it_stands() -> None:
     assert "/1/data/choices/0/native_finish_reason" in lost(frames, "openai-chat", "openai-responses")
 
 
+def test_an_empty_result_of_a_filter_replaces_none() -> None:
+    """Azure filters each chunk, and its last one has an empty result."""
+    found = {"hate": {"filtered": True, "severity": "high"}}
+    frames = plain(
+        chunk({"content": "Hi"}, content_filter_results=found), chunk({}, "stop", content_filter_results={}),
+    )  # fmt: skip
+    assert "/0/data/choices/0/content_filter_results" in lost(frames, "openai-chat", "openai-responses")
+
+
 SECOND: dict[str, list[Node]] = {
     "openai-chat": plain(chunk({"content": "Hi"}), chunk({"content": "Ho"}, index=1), chunk({"content": "!"}, index=1)),
     "google-generate-content": plain(

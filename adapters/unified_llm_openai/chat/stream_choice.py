@@ -138,7 +138,7 @@ class ChoiceReader(ReasoningReader):
                 if key != self.key and (odd := not_streamed(value, self.items, self.open)):
                     self.odd[key] = odd
             elif key not in ("index", "delta", "logprobs", "finish_reason"):
-                if value is not None or key not in self.rest:
+                if value not in (None, {}) or key not in self.rest:
                     if self.rest.get(key, ...) != value:
                         self.sources[key,] = self.r.here(*self.path, key)
                     self.rest[key] = value
