@@ -166,3 +166,26 @@ def test_what_a_call_of_bash_has_beside_its_command_reaches_the_client() -> None
     }
     back = ul.convert(body, source=MESSAGES, target="openai-responses", kind="response", exchange=done.exchange)
     assert back.value["output"][0]["action"] == {"restart": True, "commands": []}
+
+
+def test_a_function_with_the_name_of_a_tool_of_the_provider_has_another_beside_it() -> None:
+    """Messages gives its own tools fixed names, and refuses two tools with one name."""
+    function = {"type": "function", "name": "bash", "parameters": {"type": "object", "properties": {}}}
+    search = {"type": "function", "name": "web_search", "parameters": {"type": "object", "properties": {}}}
+    call = {"type": "function_call", "call_id": "c", "name": "bash", "arguments": "{}"}
+    history = [ASKED, call, {"type": "function_call_output", "call_id": "c", "output": "x"}]
+    request = {"model": "m", "input": history, "tools": [{"type": "shell"}, function, search]}
+    done = ul.convert(request, source="openai-responses", target=MESSAGES)
+    shell, renamed, kept = (tool["name"] for tool in done.value["tools"])
+    assert (shell, kept) == ("bash", "web_search")
+    assert renamed != "bash"
+    assert done.value["messages"][1]["content"][0]["name"] == renamed
+    assert ("/tools/1/name", "approximated") in {(loss.path, loss.fate) for loss in done.losses}
+    uses = [
+        {"type": "tool_use", "id": "t1", "name": renamed, "input": {}},
+        {"type": "tool_use", "id": "t2", "name": "bash", "input": {"command": "ls"}},
+    ]
+    body = {"id": "a", "type": "message", "role": "assistant", "model": "m", "content": uses, "stop_reason": "tool_use"}
+    back = ul.convert(body, source=MESSAGES, target="openai-responses", kind="response", exchange=done.exchange)
+    function, shell = back.value["output"]
+    assert (function["type"], function["name"], shell["type"]) == ("function_call", "bash", "shell_call")

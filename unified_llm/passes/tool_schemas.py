@@ -80,7 +80,7 @@ def fit(request: Node, writer: Writer, target: Surface, source: Surface | None) 
 class Demands:
     """What a target accepts, of which there is one object: known by identity, since profiles are slow to compare."""
 
-    __slots__ = ("names", "output", "output_strict", "tools")
+    __slots__ = ("names", "output", "output_strict", "own_names", "tools")
 
     def __init__(self, profiles: tuple[SchemaProfile | None, ...]) -> None:
         # By what is strict of a tool and what is not, and what it gives; None where all of them are accepted.
@@ -89,6 +89,9 @@ class Demands:
         self.output_strict: SchemaProfile | None
         self.output, self.output_strict = profiles[3:]
         self.names: NameRule | None = profiles[0].names if profiles[0] is not None else None
+        self.own_names: dict[str, list[str]] = {}
+        for type_, name in profiles[0].own_names if profiles[0] is not None else ():
+            self.own_names.setdefault(type_, []).append(name)
 
 
 @lru_cache(maxsize=256)
@@ -193,14 +196,15 @@ class _Fitting:
         if rule is None:
             return
         tools, items = self.request.get("tools"), self.request.get("input")
-        if _all_fit(tools, items, self.writer.plain, rule):
+        held = self.held(tools)
+        if _all_fit(tools, items, self.writer.plain, rule, held):
             return
         known: list[Any] = []
         if type(tools) is list:
             known = [tool.get("name") for tool in tools if tool.get("type") in _NAMED]
         if type(items) is list:
             known += [item["name"] for item in items if "name" in item and item.get("type") in _CALLS]
-        renamed = fitted_names(tuple(dict.fromkeys([name for name in known if type(name) is str])), rule)
+        renamed = fitted_names(tuple(dict.fromkeys([name for name in known if type(name) is str])), rule, held)
         if not renamed:
             return
         self.writer.context.setdefault("renamed", {}).update({new: name for name, new in renamed.items()})
@@ -223,6 +227,13 @@ class _Fitting:
         if type(items) is list:
             self.items(rename)
         self.choice(renamed)
+
+    def held(self, tools: Any) -> frozenset[str]:
+        """The names of the target's own tools that the request declares: a function beside one has another name."""
+        own = self.demands.own_names
+        if not own or type(tools) is not list:
+            return frozenset()
+        return frozenset(name for tool in tools for name in own.get(tool.get("type"), ()))
 
     def choice(self, renamed: dict[str, str]) -> None:
         choice = self.request.get("tool_choice")
@@ -268,7 +279,7 @@ def _allowed(choice: Node) -> Iterable[tuple[Keys, Node]]:
             yield ("tool_choice", "tools", index), tool
 
 
-def _all_fit(tools: Any, items: Any, plain: Outline | None, rule: NameRule) -> bool:
+def _all_fit(tools: Any, items: Any, plain: Outline | None, rule: NameRule, held: frozenset[str]) -> bool:
     """Whether the rule accepts whatever has a name: one look, which is the last for nearly all requests."""
     named = [each["name"] for each in tools if "name" in each] if type(tools) is list else []
     if plain:
@@ -276,17 +287,17 @@ def _all_fit(tools: Any, items: Any, plain: Outline | None, rule: NameRule) -> b
     elif type(items) is list:
         named += [item["name"] for item in items if "name" in item]
     try:
-        return not named or not fitted_names(tuple(sorted(set(named))), rule)
+        return not named or not fitted_names(tuple(sorted(set(named))), rule, held)
     except TypeError:
         return False
 
 
 @lru_cache(maxsize=64)
-def fitted_names(names: tuple[str, ...], rule: NameRule) -> dict[str, str]:
-    """The names that are not accepted, each with one that is, that no other name has and no other becomes."""
-    taken, renamed = set(names), {}
+def fitted_names(names: tuple[str, ...], rule: NameRule, held: frozenset[str] = frozenset()) -> dict[str, str]:
+    """The names that are `held` or not accepted, each with one that is, that no other name has and no other becomes."""
+    taken, renamed = {*names, *held}, {}
     for name in names:
-        if fits(name, rule):
+        if name not in held and fits(name, rule):
             continue
         salt, new = 0, fit_name(name, rule)
         while new in taken:

@@ -10,12 +10,22 @@ from __future__ import annotations
 
 from unified_llm.passes.schemas import NameRule, SchemaProfile
 
+from .tools import cases
+
 __all__ = ["SCHEMAS"]
 
 _NAMES = NameRule("A-Za-z0-9_-", "A-Za-z0-9_-", 64)
 _PROPERTIES = NameRule("A-Za-z0-9_.-", "A-Za-z0-9_.-", 64)
 
-_TOOLS = SchemaProfile(root_object=True, property_names=_PROPERTIES, names=_NAMES)
+# A tool of the provider's has a fixed name, and the API refuses a second tool with it.
+_OWN_NAMES = tuple(
+    (type_, shape.declared["name?"])
+    for type_, shapes in cases.by_type.items()
+    for shape, _ in shapes
+    if "name?" in shape.declared
+)
+
+_TOOLS = SchemaProfile(root_object=True, property_names=_PROPERTIES, names=_NAMES, own_names=_OWN_NAMES)
 _CLOSED = SchemaProfile(
     keywords=frozenset(
         "type anyOf allOf enum const $ref $defs title description properties required items additionalProperties "

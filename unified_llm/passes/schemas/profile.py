@@ -78,6 +78,7 @@ class SchemaProfile:
     max_properties, max_enum_values: their number in the whole schema.
     property_names: the names of properties accepted, `None` for all.
     names: the names of tools and of output schemas accepted, `None` for all (for `fit_name`).
+    own_names: names that tools of the provider have, each after its canonical type: a function beside one gets another.
 
     >>> SchemaProfile(keywords=frozenset({"type", "enum"})).accepts("const")
     False
@@ -110,6 +111,7 @@ class SchemaProfile:
     max_enum_values: int | None = None
     property_names: NameRule | None = None
     names: NameRule | None = None
+    own_names: tuple[tuple[str, str], ...] = ()
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
