@@ -81,6 +81,24 @@ def test_an_answer_of_an_image_alone_is_an_item_alone() -> None:
     assert output[0]["id"].startswith("ig_")
 
 
+@pytest.mark.parametrize(("model", "signed"), [("gemini-3-pro-image-preview", True), ("gemini-2.5-flash", False)])
+def test_an_image_in_a_history_arrives(model: str, signed: bool) -> None:
+    """The next request edits it. Models that sign their images refuse one of others without the documented stand-in."""
+    call = {
+        "type": "image_generation_call",
+        "id": "ig_1",
+        "status": "completed",
+        "result": DATA,
+        "output_format": "webp",
+    }
+    history: list[Node] = [{"role": "user", "content": "Draw."}, call, {"role": "user", "content": "In red."}]
+    done = ul.convert({"model": "m", "input": history}, source=RESPONSES, target=GENERATE, model=model)
+    drawn = done.value["contents"][1]["parts"]
+    assert [part["inlineData"] for part in drawn] == [{"mimeType": "image/webp", "data": DATA}]
+    assert [part.get("thoughtSignature") == "skip_thought_signature_validator" for part in drawn] == [signed]
+    assert not [loss for loss in done.losses if loss.fate == "lost"]
+
+
 def test_an_image_that_has_no_data_is_lost_and_told() -> None:
     body = {**BODIES[RESPONSES], "output": [{**BODIES[RESPONSES]["output"][1], "result": None, "status": "failed"}]}
     done = ul.convert(body, source=RESPONSES, target=GENERATE, kind="response")

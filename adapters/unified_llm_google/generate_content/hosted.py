@@ -135,8 +135,8 @@ def _write_error(error: Node, own: Node) -> None:
 
 @items.write("image_generation_call")
 def write_picture(c: Node, w: Writer) -> Node | None:
-    """An image that a tool made, as the part that a model's own is. A provider takes back signed ones only."""
-    if type(c.get("result")) is not str or w.facing != "client":
+    """An image that a tool made, as the part that a model's own is."""
+    if type(c.get("result")) is not str:
         return None
     if w.crosses and not is_base64(c["result"]):
         return None
@@ -149,7 +149,7 @@ def write_picture(c: Node, w: Writer) -> Node | None:
     return sealed_part(c, {"inlineData": data}, w)
 
 
-items.cannot("image_generation_call", "only images in an answer, in base64, have a form here")
+items.cannot("image_generation_call", "only images in base64 have a form here")
 
 
 # ---- other tools the provider runs ----------------------------------------------------------------------------------

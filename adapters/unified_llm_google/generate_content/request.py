@@ -92,7 +92,7 @@ def write_request(c: Node, w: Writer) -> Node:
         wire["toolConfig"] = config
     raise_output_limit(c, w)
     write_settings(c, wire, w)
-    _sign_foreign_calls(contents, w)
+    _sign_foreign_parts(contents, w)
     write_route(c, wire, w)
     wire["contents"] = contents
     if "extra" not in c:
@@ -174,8 +174,11 @@ def _write_system_message(c: Node, w: Writer) -> list[Any]:
 # ---- signatures that the provider demands ---------------------------------------------------------------------------
 
 
-def _sign_foreign_calls(contents: list[Any], w: Writer) -> None:
-    """Some models refuse unsigned calls: those they did not make get the documented stand-in for a signature."""
+def _sign_foreign_parts(contents: list[Any], w: Writer) -> None:
+    """Some models refuse unsigned calls and images: those of others get the documented stand-in for a signature.
+
+    https://ai.google.dev/gemini-api/docs/thought-signatures
+    """
     if w.facing != "provider" or (w.source in (None, w.protocol) and not w.context.get("repaired")):
         return
     facts = profile(w.context.get("model"), w.protocol)
@@ -192,5 +195,11 @@ def _sign_foreign_calls(contents: list[Any], w: Writer) -> None:
         if calls and not any(SLOT in wires[at] for at in calls):
             wires[calls[0]][SLOT] = BYPASS
             signed.append((number, "parts", calls[0]))
+        for at, part in enumerate(wires if content.get("role") == "model" else ()):
+            media = part.get("inlineData") if type(part) is dict and SLOT not in part else None
+            if media and str(media.get("mimeType")).startswith("image/"):
+                part[SLOT] = BYPASS
+                signed.append((number, "parts", at))
     if signed:
-        w.filled.append((contents, signed, (SLOT,), "a call that this provider did not make", "reasoning.signature"))
+        told = "a call or an image that this provider did not make"
+        w.filled.append((contents, signed, (SLOT,), told, "reasoning.signature"))
