@@ -355,3 +355,14 @@ def test_an_answer_echoes_the_settings_of_its_request(asked: Node, wanted: Node)
     done = ul.convert(message(*THOUGHT), source=MESSAGES, target=RESPONSES, kind="response", exchange=exchange)
     assert {key: done.value[key] for key in wanted} == wanted
     assert not [loss for loss in done.losses if loss.fate == "added" and loss.path.lstrip("/") in wanted]
+
+
+@pytest.mark.parametrize("number", [0, 2])
+@pytest.mark.parametrize("target", [CHAT, "google-generate-content"])
+def test_a_number_of_alternatives_is_sent_beside_a_request_for_log_probabilities(target: str, number: int) -> None:
+    """Chat refuses one without the other, and models of Gemini refuse any; 0 is the default of Responses."""
+    done = ul.convert({"model": "m", "input": "q", "top_logprobs": number}, source=RESPONSES, target=target)
+    settings = done.value if target == CHAT else done.value.get("generationConfig", {})
+    found = [settings[key] for key in ("top_logprobs", "logprobs", "responseLogprobs") if key in settings]
+    assert found == ([number, True] if number else [])
+    assert [loss.fate for loss in done.losses if "logprobs" in loss.path.lower()] == (["added"] if number else [])

@@ -13,13 +13,27 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import take_all
 from unified_llm.engine.pairs.writing import Writer
 
-__all__ = ["NO_ALTERNATIVES", "take_logprobs", "trimmed"]
+from .demands import refused
+
+__all__ = ["NO_ALTERNATIVES", "fit_alternatives", "take_logprobs", "trimmed"]
 
 Node = dict[str, Any]
 
 NO_ALTERNATIVES = "required; the source has no alternatives"
 _KEYS = ("token", "logprob", "bytes")
 _KNOWN = frozenset((*_KEYS, "top_logprobs"))
+
+
+def fit_alternatives(c: Node, wire: Node, w: Writer) -> None:
+    """Chat refuses a number of alternatives without `logprobs`: none are left out, others request them."""
+    if not w.crosses or "logprobs" in wire or type(c.get("top_logprobs")) is not int:
+        return
+    if c["top_logprobs"] == 0:
+        del c["top_logprobs"]
+        w.report(w.doc, ("top_logprobs",), "lost", "it has no effect without log probabilities")
+    elif refused("logprobs", w) is None:
+        wire["logprobs"] = True
+        w.added(wire, "logprobs", "required beside the number of alternatives")
 
 
 def take_logprobs(c: Node, w: Writer) -> Any:

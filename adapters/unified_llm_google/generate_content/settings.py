@@ -176,7 +176,11 @@ def _write_logprobs(c: Node, config: Node, w: Writer) -> None:
                 w.report(w.doc, ("include", index), "lost")
     elif w.form(c, "logprobs"):
         config["responseLogprobs"] = False
-    elif type(config.get("logprobs")) is int and w.source not in (None, w.protocol):
+    elif config.get("logprobs") == 0 and w.crosses:
+        # No alternatives to what is not returned: the default of others, and a request for log probabilities here.
+        del config["logprobs"]
+        w.report(w.doc, ("top_logprobs",), "lost", "it has no effect without log probabilities")
+    elif type(config.get("logprobs")) is int and w.crosses:
         config["responseLogprobs"] = True
         w.added(config, "responseLogprobs", "required beside the number of alternatives")
 

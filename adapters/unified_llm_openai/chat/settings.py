@@ -23,6 +23,7 @@ from ..demands import (
     with_mode,
 )
 from ..effort import LOGPROBS, drop_refused, fit_reasoning
+from ..logprobs import fit_alternatives
 from .controls import read_controls, write_controls
 from .tools import is_foreign, tools
 from .usual import read_usual_functions, write_usual_functions
@@ -79,7 +80,7 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
         fit_identifier(c, w)
     if "reasoning" in c or "extra" in c:
         write_controls(c, wire, w)
-    if "include" in c or ("extra" in c and w.form(c, "logprobs")):
+    if "include" in c or "top_logprobs" in c or ("extra" in c and w.form(c, "logprobs")):
         _write_logprobs(c, wire, w)
 
 
@@ -370,6 +371,7 @@ def _write_logprobs(c: Node, wire: Node, w: Writer) -> None:
                 w.report(w.doc, ("include", given.index(value)), "lost")
     if w.form(c, "logprobs") and "logprobs" not in wire:
         wire["logprobs"] = False
+    fit_alternatives(c, wire, w)
 
 
 # What other surfaces have beside these is not known here.
