@@ -108,3 +108,24 @@ def test_audio_with_a_head_is_not_joined() -> None:
     assert [loss.path for loss in stream.losses if loss.detail == "an answer of Chat holds one audio part"] == [
         f"/{number}/data/candidates/0/content/parts/0" for number in (1, 2)
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "format_", "taken"),
+    [
+        ("audio/mpeg", "mp3", True),
+        ("audio/mp4", "m4a", False),
+        ("audio/ogg", "ogg", False),
+        ("audio/webm", "webm", False),
+    ],
+)
+def test_audio_of_a_user_has_a_format_and_openai_gets_those_it_takes(kind: str, format_: str, taken: bool) -> None:
+    """Chat requires the format, and OpenAI takes two of them."""
+    part = {"inlineData": {"mimeType": kind, "data": "AAAA"}}
+    body = {"contents": [{"role": "user", "parts": [{"text": "Listen:"}, part]}]}
+    done = ul.convert(body, source="google-generate-content", target=CHAT)
+    audio = done.value["messages"][0]["content"][1]["input_audio"]
+    assert audio == {"data": "AAAA", "format": format_}
+    done = ul.convert(body, source="google-generate-content", target=f"{CHAT}:openai")
+    assert len(done.value["messages"][0]["content"]) == 1 + taken
+    assert [loss.capability for loss in done.losses if loss.fate == "lost"] == [] if taken else ["audio.input"]

@@ -52,6 +52,7 @@ _BOTH = {
     "tool_kinds": Key("texts", "Kinds of tools it takes."),
     "tool_choices": Key("texts", "Kinds of `tool_choice` it takes; the nearest is sent for another."),
     "formats": Key("texts", "Kinds of output formats it takes."),
+    "image_types": Key("texts", "The media types of images that it takes."),
     "schemas": Key("word", "The profile of JSON schemas that it takes.", ("plain", "open")),
     "repair": Key("rules", "What it demands of a history beside what the protocol does."),
 }
@@ -66,6 +67,7 @@ KEYS: dict[str, dict[str, Key]] = {
         "words": Key("tables", "Values with a word of their own."),
         "roles": Key("words", "Roles that it does not support, with the ones it reads them as."),
         "parts": Key("texts", "Kinds of content a user's message may have."),
+        "audio_formats": Key("texts", "The formats of audio that it takes."),
         "file_part": Key("word", "The part that holds a file by its URL.", ("document_url",)),
         "cache_key": Key("word", "How it spells a cache breakpoint of a part.", ("cache_control",)),
         "file_urls": Key("yes", "`file_data` may be a URL."),

@@ -11,9 +11,9 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.file_types import TYPES
+from unified_llm.engine.shared.file_types import TYPES, image_type, is_other_image
 
-__all__ = ["clean_url", "fit_detail", "name_file", "read_bare", "write_bare"]
+__all__ = ["clean_url", "fit_detail", "name_file", "other_image", "read_bare", "write_bare"]
 
 Node = dict[str, Any]
 
@@ -38,6 +38,15 @@ def clean_url(c: Node, key: str, wire: Node, at: str, w: Writer) -> None:
         wire[at] = f"data:{kind};base64,{data}"
         if wire[at] != url:
             c[key] = Fated("approximated", "the data URL is spelled anew")
+
+
+def other_image(part: Node, w: Writer) -> str | None:
+    """Why the server of the dialect does not take the data of an image; None where it does."""
+    types, url = w.dialect.get("image_types"), part.get("image_url")
+    head = _HEAD.match(url) if types is not None and type(url) is str and not w.same else None
+    if types is None or head is None or not is_other_image(image_type(head[1]), frozenset(types)):
+        return None
+    return f"the server takes images as {', '.join(types)}"
 
 
 def fit_detail(c: Node, wire: Node, w: Writer) -> None:

@@ -300,6 +300,31 @@ PROBES: dict[str, Callable[..., Probe]] = {
             target=name,
         )
     ),
+    "image_types": lambda kind: (
+        lambda name: ul.convert(
+            {
+                "contents": [
+                    {"role": "user", "parts": [{"text": "q"}, {"inlineData": {"mimeType": kind, "data": "AAAA"}}]}
+                ]
+            },
+            source="google-generate-content",
+            target=name,
+        )
+    ),
+    "audio_formats": lambda format_: (
+        lambda name: ul.convert(
+            {
+                "contents": [
+                    {
+                        "role": "user",
+                        "parts": [{"text": "q"}, {"inlineData": {"mimeType": f"audio/{format_}", "data": "AAAA"}}],
+                    }
+                ]
+            },
+            source="google-generate-content",
+            target=name,
+        )
+    ),
 }
 
 

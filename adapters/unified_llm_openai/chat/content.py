@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import IllTyped, Mapping, take
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.citation_spans import add_bounds
@@ -18,7 +18,7 @@ from unified_llm.engine.shared.text_fallbacks import is_text_only, part_as_text,
 
 from ..cache import read_cache, write_cache
 from ..citations import name_page
-from ..media import clean_url, fit_detail, name_file, read_bare, write_bare
+from ..media import clean_url, fit_detail, name_file, other_image, read_bare, write_bare
 from .tables import AUDIO_FORMATS
 
 __all__ = [
@@ -131,9 +131,21 @@ def write_audio(c: Node, w: Writer) -> Node | None:
     if type(c.get("data")) is not str:
         return None
     audio = {key: c.pop(key) for key in ("data", "format") if key in c}
-    if "format" not in audio and c.get("media_type") in AUDIO_FORMATS:
-        audio["format"] = AUDIO_FORMATS[c.pop("media_type")]
+    if "format" not in audio and type(c.get("media_type")) is str:
+        audio["format"] = format_of(c)
+        if AUDIO_FORMATS.get(c["media_type"]) == audio["format"]:
+            del c["media_type"]
+        else:
+            c["media_type"] = Fated("approximated", f"sent as the format {audio['format']!r}")
     return write_cache(c, {"type": "input_audio", "input_audio": audio}, w)
+
+
+def format_of(part: Node) -> Any:
+    """The format of audio, which the API requires: the word there is for its media type, else the name of the type."""
+    if "format" in part or type(part.get("media_type")) is not str:
+        return part.get("format")
+    bare = part["media_type"].partition(";")[0].strip().lower()
+    return AUDIO_FORMATS.get(bare, bare.removeprefix("audio/").removeprefix("x-"))
 
 
 pictures = Mapping("openai-chat images")
@@ -291,15 +303,18 @@ _WIRE_KINDS = {
 
 def takeable(content: Any, w: Writer) -> Any:
     """The content without the parts that the server of the dialect does not take, which are reported."""
-    kinds = None if w.same else w.dialect.get("parts")
-    if kinds is None or type(content) is not list:
+    if w.same or not w.dialect or type(content) is not list:
         return content
-    out = []
+    kinds, formats, out = w.dialect.get("parts"), w.dialect.get("audio_formats"), []
     for part in content:
-        if is_text_only(part) or _WIRE_KINDS.get(part.get("type"), "text") in kinds:
+        kind = "text" if is_text_only(part) else _WIRE_KINDS.get(part.get("type"), "text")
+        reason = other_image(part, w) if kinds is None or kind in kinds else "the server takes no such parts"
+        if kind == "input_audio" and formats is not None and format_of(part) not in (None, *formats):
+            reason = f"the server takes audio as {', '.join(formats)}"
+        if reason is None:
             out.append(part)
         else:
-            w.drop(part, "the server takes no such parts")
+            w.drop(part, reason)
     return out if out or not content else ""
 
 

@@ -185,6 +185,11 @@ AUDIO_FORMATS = {
     "audio/ogg": "ogg",
     "audio/aac": "aac",
     "audio/pcm": "pcm16",
+    "audio/l16": "pcm16",
+    "audio/aiff": "aiff",
+    "audio/mp4": "m4a",
+    "audio/m4a": "m4a",
+    "audio/x-m4a": "m4a",
 }
 
 NATIVES = {

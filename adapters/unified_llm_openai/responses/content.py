@@ -23,7 +23,7 @@ from unified_llm.provenance.opaque import opaque_piece
 from ..cache import write_cache
 from ..citations import name_page
 from ..logprobs import take_logprobs
-from ..media import clean_url, fit_detail, name_file, read_bare, write_bare
+from ..media import clean_url, fit_detail, name_file, other_image, read_bare, write_bare
 from .tables import REFUSES
 
 __all__ = [
@@ -202,7 +202,7 @@ PICTURE = "image_generation_call"
 
 @_writes(user_parts, types="input_image output_image")
 def write_any_image(c: Node, w: Writer) -> Node | None:
-    if not (c.get("image_url") or c.get("file_id")):
+    if not (c.get("image_url") or c.get("file_id")) or other_image(c, w):
         return None
     wire: Node = write_image(c, w)
     clean_url(c, "image_url", wire, "image_url", w)
@@ -302,5 +302,6 @@ for _family in (parts, *_FOREIGN):
 for _family in _FOREIGN:
     _family.cannot("input_audio", "the API takes no audio in messages")
     _family.cannot("input_video", "the API takes no video in messages")
+user_parts.cannot("input_image", "the API takes images by URL, id, or data of types that its server has")
 for _family in (assistant_parts, answer_parts):
     _family.cannot("input_image input_file", REFUSES["output_image"])
