@@ -73,6 +73,7 @@ KEYS: dict[str, dict[str, Key]] = {
         "file_urls": Key("yes", "`file_data` may be a URL."),
         "string_content": Key("yes", "An assistant's content has to be a string."),
         "pictures": Key("yes", "`images` of a message holds what the model drew."),
+        "message_keys": Key("texts", "What messages may have beside text and calls; it answers others with an error."),
         "names": Key("no", "`name` of a message is not understood."),
         "result_names": Key("yes", "A tool's message names the function that was called."),
         "reasoning_field": Key(

@@ -300,32 +300,22 @@ PROBES: dict[str, Callable[..., Probe]] = {
             target=name,
         )
     ),
-    "image_types": lambda kind: (
+    "message_keys": lambda key: (
         lambda name: ul.convert(
-            {
-                "contents": [
-                    {"role": "user", "parts": [{"text": "q"}, {"inlineData": {"mimeType": kind, "data": "AAAA"}}]}
-                ]
-            },
-            source="google-generate-content",
+            {"model": "m", "messages": [USER, {"role": "assistant", "content": "a", key: "t"}, USER]},
+            source="openai-chat",
             target=name,
         )
     ),
-    "audio_formats": lambda format_: (
-        lambda name: ul.convert(
-            {
-                "contents": [
-                    {
-                        "role": "user",
-                        "parts": [{"text": "q"}, {"inlineData": {"mimeType": f"audio/{format_}", "data": "AAAA"}}],
-                    }
-                ]
-            },
-            source="google-generate-content",
-            target=name,
-        )
-    ),
+    "image_types": lambda kind: _sent_inline(kind),
+    "audio_formats": lambda format_: _sent_inline(f"audio/{format_}"),
 }
+
+
+def _sent_inline(kind: str) -> Probe:
+    parts = [{"text": "q"}, {"inlineData": {"mimeType": kind, "data": "AAAA"}}]
+    body = {"contents": [{"role": "user", "parts": parts}]}
+    return lambda name: ul.convert(body, source="google-generate-content", target=name)
 
 
 def _thinking(key: str) -> Node:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -185,3 +186,32 @@ def test_tools_a_server_has_not_and_strict() -> None:
     assert done.value["tools"][0] == TOOL and [tool["type"] for tool in done.value["tools"]] == ["function"] * 2
     assert fates(done) == {"/tools/0/function/strict": "lost", "/tools/1": "lost", "/tools/2/type": "emulated"}
     assert send("openai", tools=[strict, custom]).value["tools"] == [strict, custom]
+
+
+@pytest.mark.parametrize("vendor", ["groq", "mistral", "cerebras"])
+def test_a_message_of_the_sdk_has_no_keys_that_a_strict_server_refuses(vendor: str) -> None:
+    """`.parse()` of the official SDK leaves its results in messages, and a dump of one has every key with null."""
+    function = {"name": "f", "arguments": "{}", "parsed_arguments": {"x": 1}}
+    call = {"id": "c12345678", "type": "function", "function": function}
+    hollow = {"refusal": None, "annotations": [], "audio": None, "function_call": None}
+    body = {"model": "m", "messages": [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": '{"a":1}', **hollow, "tool_calls": None, "parsed": {"a": 1}},
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": None, "refusal": "No."},
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": None, "parsed": None, **hollow, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c12345678", "content": "r"},
+    ]}  # fmt: skip
+    before = copy.deepcopy(body)
+    done = ul.convert(body, source="openai-chat", target=f"openai-chat:{vendor}")
+    sent = [each for each in done.value["messages"] if each["role"] == "assistant"]
+    assert [each.keys() for each in sent] == [{"role", "content"}] * 2 + [{"role", "content", "tool_calls"}]
+    assert sent[1]["content"] == "No."
+    assert sent[2]["tool_calls"][0]["function"] == {"name": "f", "arguments": "{}"}
+    assert [(loss.path, loss.fate) for loss in done.losses if loss.fate != "added"] == [
+        ("/messages/1/parsed/a", "lost"),
+        ("/messages/3/refusal", "approximated"),
+        ("/messages/5/tool_calls/0/function/parsed_arguments/x", "lost"),
+    ]
+    assert body == before

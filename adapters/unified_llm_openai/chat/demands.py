@@ -14,7 +14,16 @@ from unified_llm.engine.pairs.writing import Writer
 from ..demands import fit_values, leave_out, refused, withhold
 from .tables import REQUEST
 
-__all__ = ["CHOICES", "fit", "give_back", "give_voice", "home_of", "leave_out_choices", "read_own_names"]
+__all__ = [
+    "CHOICES",
+    "fit",
+    "give_back",
+    "give_voice",
+    "home_of",
+    "keep_known",
+    "leave_out_choices",
+    "read_own_names",
+]
 
 Node = dict[str, Any]
 Keys = tuple[Any, ...]
@@ -22,6 +31,10 @@ Keys = tuple[Any, ...]
 CHOICES = ("tool_choice", "function_call", "parallel_tool_calls")
 """Settings of tools."""
 
+_STRANGE = "the server refuses unknown keys in messages"
+_MESSAGE_KEYS = frozenset(("role", "content", "name", "tool_calls", "tool_call_id", "function_call"))
+_FUNCTION_KEYS = frozenset(("name", "arguments"))
+_SLOTS = {"refusal": "refusal", "audio": "output_audio", "images": "output_image"}
 _VOICE = "alloy"
 _VOICE_KEYS = frozenset(("voice", "format"))
 _HOMES: dict[str, Keys] = {
@@ -93,6 +106,39 @@ def fit(wire: Node, c: Node, w: Writer) -> None:
         fit_values(wire, w, home_of)
         withhold(c, w, _HOMES.keys())
     _write_own_names(wire, c, w)
+
+
+def keep_known(wire: Node, items: list[Node], w: Writer) -> Node:
+    """Leave out of a message of `items` what the server refuses there; nulls and empty values of SDKs are no losses."""
+    more = w.dialect.get("message_keys")
+    if more is None or w.same:
+        return wire
+    for key in wire.keys() - _MESSAGE_KEYS - {*more}:
+        value = wire.pop(key)
+        if value in (None, [], ""):
+            continue
+        slotted = [part for part in _parts(items) if part.get("type") == _SLOTS.get(key)]
+        if key == "refusal" and not wire.get("content"):
+            wire["content"] = value
+            w.report(slotted[0], ("refusal",), "approximated", "sent as the content")
+            continue
+        for part in slotted:
+            w.report(part, (), "lost", _STRANGE)
+        if not slotted:
+            w.report(items[0], ("extra", w.protocol, "turn", key), "lost", _STRANGE)
+    called = [item for item in items if item["type"] == "function_call"]
+    for item, call in zip(called, wire.get("tool_calls") or ()):
+        for key in call.get("function", {}).keys() - _FUNCTION_KEYS:
+            del call["function"][key]
+            w.report(item, ("extra", w.protocol, "rest", "function", key), "lost", _STRANGE)
+    for key in ("tool_calls", "function_call"):
+        if not wire.get(key, True):
+            del wire[key]
+    return wire
+
+
+def _parts(items: list[Node]) -> list[Node]:
+    return [part for item in items if type(item.get("content")) is list for part in item["content"]]
 
 
 def leave_out_choices(wire: Node, w: Writer) -> None:

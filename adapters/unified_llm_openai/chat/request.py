@@ -21,7 +21,7 @@ from unified_llm.engine.shared.text_wrappers import FAILURE, as_failure, failure
 from unified_llm.foundation.errors import InvalidBody
 
 from .content import takeable, takes_names, user_parts
-from .demands import CHOICES, fit, give_back, give_voice, leave_out_choices, read_own_names
+from .demands import CHOICES, fit, give_back, give_voice, keep_known, leave_out_choices, read_own_names
 from .messages import is_call, read_message_items, write_assistant
 from .settings import read_settings, write_settings
 from .tables import NEVER_NULL, REFUSES, REQUEST
@@ -229,7 +229,7 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
                 needs = message.get("content") is None and not any(map(message.get, _WITHOUT_TEXT))
                 if needs and (w.source != w.protocol or w.context.get("repaired")):
                     message["content"] = ""  # a message that calls nothing has a text
-                out.append(message)
+                out.append(keep_known(message, group, w))
             group.clear()
 
     items, start = items or [], 0
@@ -242,13 +242,13 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
         kind = item.get("type")
         if kind in _OUTPUTS:
             flush()
-            out.append(w.turn(item, w.piece(partial(_write_output, item, media), item)))
+            out.append(keep_known(w.turn(item, w.piece(partial(_write_output, item, media), item)), [item], w))
             continue
         if media:
             out.append(_write_media(media))
         if kind == "message" and item.get("role") != "assistant":
             flush()
-            out.append(w.turn(item, w.piece(partial(_write_message, item), item)))
+            out.append(keep_known(w.turn(item, w.piece(partial(_write_message, item), item)), [item], w))
         elif kind == "message" or kind == "reasoning" or kind in _CALLS or is_call(item, w):
             if group and not _joins(group, item, kind):
                 flush()
