@@ -150,11 +150,12 @@ def test_what_a_server_demands_beside_calls_is_added_and_nothing_is_lost() -> No
 def test_what_is_added_to_a_node_that_had_more_is_told_where_it_stands() -> None:
     """The keys of tomorrow of a node are put back into a copy of it; the place of what was added is still known."""
     call = {"id": "abcdefghi", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-    result = {"role": "tool", "tool_call_id": "abcdefghi", "content": "r", "tomorrow": {"a": 1}}
-    messages = [{"role": "user", "content": "?"}, {"role": "assistant", "tool_calls": [call]}, result]
-    done = ul.convert({"model": "m", "messages": messages}, source="openai-chat", target="openai-chat:mistral")
-    assert done.value["messages"][2] == {**result, "name": "f"}
-    assert ("/messages/2/name", "added") in [(loss.path, loss.fate) for loss in done.losses]
+    called = {"role": "assistant", "content": None, "tool_calls": [call], "tomorrow": {"a": 1}}
+    result = {"role": "tool", "tool_call_id": "abcdefghi", "content": "r"}
+    messages = [{"role": "user", "content": "?"}, called, result]
+    done = ul.convert({"model": "m", "messages": messages}, source="openai-chat", target="openai-chat:deepseek")
+    assert done.value["messages"][1] == {**called, "reasoning_content": ""}
+    assert ("/messages/1/reasoning_content", "added") in [(loss.path, loss.fate) for loss in done.losses]
 
 
 @pytest.mark.parametrize(("dialect", "sent"), [("deepseek", {"type": "disabled"}), ("zai", {"type": "disabled"})])
