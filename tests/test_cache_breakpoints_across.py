@@ -75,3 +75,32 @@ def test_a_breakpoint_that_no_part_can_take_over_is_lost(parts: tuple[Node, ...]
     assert points == ([{"type": "ephemeral", "ttl": "1h"}, None] if parts else [None])
     place = f"/messages/0/content/{len(parts) + 1}/cachePoint/type"
     assert told[place] == ("cache.breakpoint", "lost")
+
+
+CONTROL = {"cache_control": {"type": "ephemeral"}}
+
+
+def test_breakpoints_beside_a_request_and_its_messages_reach_messages() -> None:
+    """OpenRouter takes one for the whole request, LiteLLM one beside the text of a message."""
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    body: Node = {"model": "m", **CONTROL, "messages": [
+        {"role": "system", "content": "s", **CONTROL}, {"role": "user", "content": "q", **CONTROL},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": "r", **CONTROL},
+    ]}  # fmt: skip
+    assert ul.convert(body, source=CHAT, target=CHAT).value == body
+    done = ul.convert(body, source=CHAT, target=MESSAGES)
+    user, _, result = done.value["messages"]
+    texts = [{"type": "text", "text": text, **CONTROL} for text in "sq"]
+    assert [*done.value["system"], *user["content"]] == texts
+    assert [node["cache_control"] for node in (done.value, result["content"][0])] == [CONTROL["cache_control"]] * 2
+    assert not [loss for loss in done.losses if "cache" in loss.path]
+    back = ul.convert(done.value, source=MESSAGES, target="openai-chat:openrouter")
+    assert back.value["cache_control"] == CONTROL["cache_control"]
+
+
+def test_an_edited_text_keeps_the_breakpoint_beside_it() -> None:
+    body: Node = {"model": "m", "messages": [{"role": "user", "content": "q", **CONTROL}]}
+    request = ul.read(body, CHAT, "request")
+    request.input[0].content[0].text = "other"
+    assert ul.write(request, CHAT).value["messages"] == [{"role": "user", "content": "other", **CONTROL}]

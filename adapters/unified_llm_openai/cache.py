@@ -14,7 +14,14 @@ from unified_llm.engine.shared.cache_ttl import fit_lifetime
 
 from .effort import model_of
 
-__all__ = ["read_cache", "write_cache", "write_control"]
+__all__ = [
+    "read_cache",
+    "read_text_control",
+    "write_cache",
+    "write_control",
+    "write_own_control",
+    "write_text_control",
+]
 
 Node = dict[str, Any]
 
@@ -55,6 +62,25 @@ def write_control(c: Node, wire: Node, w: Writer) -> Node:
     else:
         fit_lifetime(c, wire["cache_control"], _CONTROL_LIFETIMES)
     return wire
+
+
+def write_own_control(c: Node, wire: Node, w: Writer) -> Node:
+    """A request or a message with its breakpoint, which has Anthropic's spelling alone there."""
+    return write_control(c, wire, w) if "cache" in c and _is_control(c, w) else wire
+
+
+def read_text_control(item: Node, rest: Node, wire: Node, r: Reader) -> None:
+    """A breakpoint beside a text is that of the text. https://docs.litellm.ai/docs/completion/prompt_caching"""
+    part = read_cache(rest, {"type": "input_text", "text": item["content"]}, r)
+    if "cache" in part:
+        r.form(part, "string", True)
+        r.place(part, ("text",), ("content",))
+        item["content"] = [r.made(part, wire)]
+
+
+def write_text_control(c: Node, w: Writer) -> Node:
+    """The inverse, for the protocol it came from."""
+    return write_own_control(c, {"content": c.pop("text", "")}, w)
 
 
 def write_cache(c: Node, wire: Node, w: Writer) -> Node:

@@ -20,6 +20,7 @@ from unified_llm.engine.shared.text_fallbacks import is_text_only
 from unified_llm.engine.shared.text_wrappers import FAILURE, as_failure, failure_of
 from unified_llm.foundation.errors import InvalidBody
 
+from ..cache import read_cache, read_text_control, write_own_control, write_text_control
 from .content import takeable, takes_names, user_parts
 from .demands import CHOICES, fit, give_back, give_voice, keep_known, leave_out_choices, read_own_names
 from .messages import is_call, read_message_items, write_assistant
@@ -54,6 +55,8 @@ def read_request(w: Node, r: Reader) -> Node:
     node["input"] = _read_messages(wires, r)
     own = read_own_names(w, node, r) if r.dialect else None
     read_settings(w, node, r)
+    if "cache_control" in w:
+        read_cache(w, node, r)
     REQUEST.read(w, node)
     if own:
         give_back(w, node, own, r)
@@ -68,6 +71,7 @@ def write_request(c: Node, w: Writer) -> Node:
         written[:0] = _write_instructions(c, w)
     write_settings(c, wire, w)
     REQUEST.write(c, wire, w, w.doc)
+    write_own_control(c, wire, w)
     if w.model:
         c.pop("model", None)
         wire["model"] = w.model
@@ -161,6 +165,8 @@ def _read_message(wire: Node, number: int, r: Reader, open_: _Open) -> list[Node
         if type(role) is not str:
             raise IllTyped("role")
         item = {"type": "message", "role": role, "content": r.parts(user_parts, rest.pop("content"))}
+        if "cache_control" in rest and type(item["content"]) is str:
+            read_text_control(item, rest, wire, r)
     if "name" in rest:
         item["name"] = rest.pop("name")
     r.made(item, wire)
@@ -196,6 +202,8 @@ def _read_tool(rest: Node, number: int, r: Reader, open_: _Open) -> Node:
         r.form(item, "failure", True)
         content = failure
     item["output"] = r.parts(user_parts, content)
+    if "cache_control" in rest:
+        read_cache(rest, item, r)
     r.form(item, "role", "tool") if type(item["output"]) is list else None
     return item
 
@@ -283,7 +291,12 @@ def _write_message(item: Node, c: Node, w: Writer) -> Node:
     if allowed != role:
         w.report(item, ("role",), "approximated", f"sent as {allowed!r}")
     content = c.pop("content", None)
-    wire: Node = {"role": allowed, "content": "" if content is None else w.parts(user_parts, takeable(content, w))}
+    wire: Node = {"role": allowed}
+    plain = type(content) is list and len(content) == 1 and (w.same or not w.dialect)
+    if plain and w.form(content[0], "string"):
+        wire.update(w.piece(write_text_control, content[0]))
+    else:
+        wire["content"] = "" if content is None else w.parts(user_parts, takeable(content, w))
     if content is None:
         w.added(wire, "content", "no value in the source")
     elif wire["content"] == [] and w.source != w.protocol:
@@ -314,6 +327,8 @@ def _write_output(item: Node, media: list[tuple[Node, list[Node]]], c: Node, w: 
         c["is_error"] = Fated("approximated", "the text of the result has no failure")
     if content == "" and type(given) is list:
         w.added(wire, "content", "nothing of the result has a form here")
+    if w.form(c, "cache"):
+        write_own_control(c, wire, w)
     marker = w.form(c, "id")
     if marker == "absent":
         del wire["tool_call_id"]
