@@ -347,6 +347,19 @@ def test_a_message_behind_its_deltas_is_reported_where_it_differs(text: str, los
     assert [loss.path for loss in stream.losses if loss.fate == "lost"] == lost
 
 
+@pytest.mark.parametrize(("text", "lost"), [("{}", []), ('{"a":1}', ["/1/data/choices/0/message/tool_calls"])])
+def test_calls_behind_their_deltas_are_reported_where_they_differ(text: str, lost: list[str]) -> None:
+    call: dict[str, Any] = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    message = {"role": "assistant", "tool_calls": [{**call, "function": {"name": "f", "arguments": text}}]}
+    events = _chunks(
+        {"index": 0, "delta": {"role": "assistant", "tool_calls": [{"index": 0, **call}]}},
+        {"index": 0, "delta": {}, "message": message, "finish_reason": "tool_calls"},
+    )
+    stream = ul.convert_stream(events, source=CHAT, target=MESSAGES)
+    list(stream)
+    assert [loss.path for loss in stream.losses if loss.fate == "lost"] == lost
+
+
 @pytest.mark.parametrize("inside", [False, True])
 def test_a_breakpoint_on_a_tool_reaches_claude(inside: bool) -> None:
     """Gateways pass it on, beside the function or in it."""

@@ -152,6 +152,10 @@ class Calls:
         self.last_fragments: list[str] = []
         self.legacy: _Call | None = None
 
+    def gathered(self) -> list[tuple[Any, ...]]:
+        """The id, the name and the arguments of each call so far."""
+        return [(call.id, call.name, "".join(call.arguments)) for call in self.all]
+
     def fragment(self, fragment: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> Node:
         """The events of a fragment; gives back the part that neither they nor the finished call have."""
         call_id = fragment.get("id")

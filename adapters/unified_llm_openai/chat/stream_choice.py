@@ -135,7 +135,7 @@ class ChoiceReader(ReasoningReader):
                 self._say_odd(key, value)
         for key, value in wire.items():
             if key == "message" and type(value) is dict:
-                if key != self.key and (odd := not_streamed(value, self.items, self.open)):
+                if key != self.key and (odd := not_streamed(value, self.items, self.open, self.calls.gathered())):
                     self.odd[key] = odd
             elif key not in ("index", "delta", "logprobs", "finish_reason"):
                 if value not in (None, {}) or key not in self.rest:

@@ -105,9 +105,21 @@ def is_whole(wire: Node) -> bool:
     return type(wire.get("message")) is dict and not wire.get("delta")
 
 
-def not_streamed(message: Node, items: list[Node], open_: Open | None) -> Node:
+def not_streamed(message: Node, items: list[Node], open_: Open | None, calls: list[tuple[Any, ...]]) -> Node:
     """The part of a message that its deltas did not contain; some servers repeat them as a whole at the end."""
     texts = [part.get(VALUES.get(part["type"], "text")) for item in items for part in item.get("content", ())]
     if open_ is not None:
         texts += ["".join(fragments) for _, fragments in open_.parts]
-    return {key: value for key, value in message.items() if value and key != "role" and value not in texts}
+    known = {"role", *(("tool_calls",) if _called(message.get("tool_calls")) == calls else ())}
+    return {key: value for key, value in message.items() if value and key not in known and value not in texts}
+
+
+def _called(wires: Any) -> list[tuple[Any, ...]] | None:
+    """The id, the name and the arguments of each call of a message; None where a call has another form."""
+    if type(wires) is not list or not all(type(wire) is dict for wire in wires):
+        return None
+    inner = [wire.get("function") or wire.get("custom") for wire in wires]
+    if not all(type(each) is dict for each in inner):
+        return None
+    called = zip(wires, inner)
+    return [(wire.get("id"), each.get("name"), each.get("arguments", each.get("input"))) for wire, each in called]
