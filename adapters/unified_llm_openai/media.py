@@ -29,7 +29,7 @@ _FIRST = frozenset(magic[:4] for magic in _MAGIC)
 def clean_url(c: Node, key: str, wire: Node, at: str, w: Writer) -> None:
     """Make the data URL another protocol brought, which `wire` has at `at`, one every server reads: no blanks in it."""
     url = wire.get(at)
-    if type(url) is not str or url[:5].lower() != "data:" or _USUAL.match(url) or w.source in (None, w.protocol):
+    if type(url) is not str or url[:5].lower() != "data:" or _USUAL.match(url) or not w.crosses:
         return
     head = _HEAD.match(url)
     if head is not None and ";base64" in head[2].lower():

@@ -113,7 +113,7 @@ def write_image(c: Node, w: Writer) -> Node | None:
     clean_url(c, "image_url", image, "url", w)
     if c.get("media_type") and image["url"].startswith(f"data:{c['media_type']}"):
         del c["media_type"]
-    if c.get("detail", 0) is not None or w.source in (None, w.protocol):
+    if c.get("detail", 0) is not None or not w.crosses:
         image.update({key: c.pop(key) for key in ("detail",) if key in c})
         fit_detail(c, image, w)
     is_bare = "extra" in c and w.same and w.form(c, "url") == "string" and image.keys() == {"url"}

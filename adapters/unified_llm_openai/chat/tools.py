@@ -133,7 +133,7 @@ _FUNCTION = frozenset(_FUNCTION_KEYS)
 
 def is_foreign(w: Writer) -> bool:
     """Whether what is written was read from another protocol."""
-    return w.source is not None and w.source != w.protocol
+    return w.crosses
 
 
 def without_nulls(wire: Node, w: Writer) -> Node:

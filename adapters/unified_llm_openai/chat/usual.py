@@ -161,7 +161,7 @@ def write_usual(items: list[Node], start: int, out: list[Node], w: Writer) -> in
     # The pairs handle dialects.
     dialect = () if w.same else w.dialect
     named_results, named_roles = "result_names" in dialect, "roles" in dialect
-    foreign, plain = w.source is not None and w.source != w.protocol, w.plain
+    foreign, plain = w.crosses, w.plain
     add = out.append
     opened, turn, mark = -1, None, 0  # the assistant's message that is open: where it begins
     calls: list[Node] | None = None

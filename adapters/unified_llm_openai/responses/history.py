@@ -46,7 +46,7 @@ NOT_SAID = "an answer holds messages of the assistant only"
 
 def is_own(w: Writer) -> bool:
     """Whether what is written was read from this protocol, or made for no protocol: it is written as it is."""
-    return w.source is None or w.source == w.protocol
+    return not w.crosses
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
