@@ -324,6 +324,24 @@ def test_a_screen_is_a_desktop_at_google_whatever_its_system(named: str) -> None
         assert {loss.path: loss.fate for loss in done.losses}["/tools/0/environment"] == "approximated"
 
 
+@pytest.mark.parametrize(
+    ("tool", "environment", "fate"),
+    [
+        ({"type": "computer"}, "ENVIRONMENT_BROWSER", "added"),
+        ({"type": "computer_use_preview", "environment": "windows"}, "ENVIRONMENT_DESKTOP", "approximated"),
+        ({"type": "computer_use_preview", "environment": "browser"}, "ENVIRONMENT_BROWSER", None),
+    ],
+)
+def test_the_computer_of_gemini_has_the_environment_that_the_api_requires(
+    tool: dict[str, Any], environment: str, fate: str | None
+) -> None:
+    body = {"model": "m", "input": "q", "tools": [tool]}
+    done = ul.convert(body, source="openai-responses", target="google-generate-content")
+    assert done.value["tools"] == [{"computerUse": {"environment": environment}}]
+    told = [loss.fate for loss in done.losses if "environment" in loss.path]
+    assert told == ([fate] if fate else [])
+
+
 # ---- functions that the provider executes ----------------------------------------------------------------------------
 
 CONVERSE = "amazon-converse"
