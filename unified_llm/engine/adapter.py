@@ -264,6 +264,9 @@ class Adapter:
     sdk_extra: str = ""
     # Which parts of an opaque piece's origin must match for it to be sent back.
     origin: tuple[str, ...] = ("protocol", "provider", "scope")
+    # Whether a piece of this kind and of another origin is valid at this target too, whose model is named in it; None
+    # where none is.
+    shares: Callable[[Any, MappingABC[str, Any], MappingABC[str, Any]], bool] | None = None
     # Values that any client may put where opaque data goes. No provider made them: they are neither opaque data nor
     # kept, and go back to their own protocol alone.
     constants: frozenset[str] = frozenset()

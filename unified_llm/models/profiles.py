@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-__all__ = ["DATA", "ModelProfile", "ReasoningProfile", "levels", "profile"]
+__all__ = ["DATA", "ModelProfile", "ReasoningProfile", "levels", "profile", "shares_signature"]
 
 DATA = Path(__file__).with_name("profiles.json")
 
@@ -158,6 +158,22 @@ _REASONING = frozenset(ReasoningProfile.__slots__)
 def _data() -> Facts:
     data: Facts = json.loads(DATA.read_bytes())
     return data
+
+
+def shares_signature(kind: Any, origin: Mapping[str, Any], target: Mapping[str, Any]) -> bool:
+    """Whether opaque data of the model of `origin` is valid for that of `target`: a signature, and models of one maker.
+
+    >>> at = [{"protocol": "anthropic-messages", "model": "claude-sonnet-4-5"},
+    ...       {"protocol": "amazon-converse", "model": "us.anthropic.claude-sonnet-4-5-20250929-v1:0"},
+    ...       {"protocol": "amazon-converse", "model": "amazon.nova-2-lite-v1:0"}]
+    >>> [shares_signature("signature", at[0], each) for each in at]
+    [True, True, False]
+    """
+    model = profile(target.get("model"), target.get("protocol"))
+    among = _data()["signatures"].get(model.provider, ())
+    if kind != "signature" or origin.get("protocol") not in among or target.get("protocol") not in among:
+        return False
+    return model.reasoning.thinks and profile(origin.get("model")).provider == model.provider
 
 
 @cache

@@ -262,6 +262,7 @@ def write(
         provider=known or provider,
         scope=scope,
         origin=adapter.origin,
+        shares=adapter.shares,
         carries=adapter.carries,
         secret=Secret.of(secret),
     )

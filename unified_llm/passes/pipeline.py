@@ -76,6 +76,7 @@ def ends(
         provider=goal.provider,
         scope=scope if facing == "provider" else None,
         origin=goal.adapter.origin,
+        shares=goal.adapter.shares,
         carries=goal.adapter.carries,
         secret=keys,
     )
@@ -135,6 +136,7 @@ def _prepare_request(
     repair: Repair,
 ) -> None:
     to_provider = writer.facing == "provider"
+    writer.context["named"] = node.get("model")
     # What a client is shown of a conversation has no provider's demands to meet.
     meets = repair == "always" or (repair == "auto" and crossing and to_provider)
     if writer.vault is not None:

@@ -20,12 +20,14 @@ Node = dict[str, Any]
 _LOOKS = 16
 
 
-def goes_home(origin: Node, target: Writer | None) -> bool:
-    """True if what has this origin may be put back for this target: for its origin, and for a client.
+def goes_home(items: list[Node], origin: Node, target: Writer | None) -> bool:
+    """True if an answer of this origin may be put back for this target: its origin, a client, who takes its signatures.
 
     Another provider would get nothing of it but what the client shows anyway, and items that are not shown.
     """
-    return target is None or target.facing == "client" or is_own({"origin": origin}, target)
+    if target is None or target.facing == "client" or is_own({"origin": origin}, target):
+        return True
+    return any(piece.get("origin") and is_own(piece, target) for _, piece in pieces(items))
 
 
 def opened(items: list[Node], reader: Reader) -> list[Node]:
@@ -108,7 +110,7 @@ class _Opening:
         self.restored = len(reader.restored)
         start, after = self._around(place, known)
         carrying = items[place]
-        if not goes_home(turn.get("origin") or {}, reader.target):
+        if not goes_home(turn["items"], turn.get("origin") or {}, reader.target):
             # What the client shows goes on as it is.
             reader.note(carrying, ("opaque",), "lost", "foreign")
             return place, place + 1, []

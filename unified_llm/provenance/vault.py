@@ -260,7 +260,7 @@ def unpark(node: Node, vault: Vault, reader: Reader | None = None, target: Write
             continue
         for at, last, found in _kept(there, before, vault):
             origin = next(origins(found), {})
-            if not goes_home(origin, target) or (echoed and named and echoed.issuperset(_pieces(found))):
+            if not goes_home(found, origin, target) or (echoed and named and echoed.issuperset(_pieces(found))):
                 continue
             at, last = start + at, start + last
             there = items[at:last]

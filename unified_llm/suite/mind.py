@@ -8,6 +8,7 @@ from typing import Any
 
 import unified_llm as ul
 
+from ..models.profiles import shares_signature
 from ..provenance.opaque import is_sealed
 from .outcome import Failure, Record, canonical, checked
 from .walk import dumps, leaves
@@ -82,11 +83,15 @@ def forgetful_minds(
 def foreign_minds(
     source: str, target: str, records: Iterable[Record], public: frozenset[str] = frozenset()
 ) -> list[Failure]:
-    """No opaque piece of `source` is in what a provider of `target` is sent, but for `public` placeholders."""
+    """No opaque piece of `source` is in what a provider of `target` is sent, but for `public` placeholders.
+
+    A signature that is valid for the same model at both (`shares_signature`) is none of the foreign ones.
+    """
     failures = []
     for record in checked(records, "body"):
         read = canonical(record["body"], source, "request")
-        pieces = {data for _, _, data in _pieces(read, source)} - public
+        here, there = ({"protocol": each, "model": read.get("model")} for each in (source, target))
+        pieces = {data for _, kind, data in _pieces(read, source) if not shares_signature(kind, here, there)} - public
         if not pieces:
             continue
         sent = ul.convert(record["body"], source=source, target=target).value

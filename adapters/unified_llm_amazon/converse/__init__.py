@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from unified_llm.engine.adapter import Adapter, Framing, Kind, Route, Streams
 from unified_llm.engine.bridge import reads, writes
+from unified_llm.models.profiles import shares_signature
 
 from .calls import blocks
 from .demands import RULES
@@ -50,6 +51,7 @@ adapter = Adapter(
     auth=(("authorization", "Bearer {}"),),
     marks=("amz-sdk-invocation-id", "amz-sdk-request", "x-amz-date"),
     origin=("protocol", "model"),
+    shares=shares_signature,
     carries=frozenset(("reasoning",)),
     family="amazon",
     by_hand=frozenset(("message",)),

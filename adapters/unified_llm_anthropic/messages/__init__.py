@@ -5,6 +5,7 @@ from __future__ import annotations
 from unified_llm.engine.adapter import Adapter, Framing, Kind, Paging, Route, Streams, Thread
 from unified_llm.engine.bridge import declare, reads, writes
 from unified_llm.engine.source_places import settings_of
+from unified_llm.models.profiles import shares_signature
 
 from . import calls, hosted, reasoning, results  # noqa: F401  (they declare the pairs of `blocks`)
 from .blocks import after, before, blocks, cases
@@ -93,6 +94,7 @@ adapter = Adapter(
     },
     sdk_extra="anthropic",
     origin=("protocol",),
+    shares=shares_signature,
     family="anthropic",
     by_hand=frozenset(("message",)),
     repair=DEMANDS,

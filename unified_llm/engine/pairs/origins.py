@@ -13,8 +13,9 @@ __all__ = ["is_own"]
 def is_own(piece: Any, writer: Writer) -> bool:
     """True when a piece goes into the target's own slot as it is.
 
-    A provider gets what its own origin rule (`Adapter.origin`) lets match. A client surface stands for no provider in
-    particular: an origin with more than the surface has belongs into an envelope.
+    A provider gets what its own origin rule (`Adapter.origin`) lets match, and what is valid there although it is of
+    another (`Adapter.shares`). A client surface stands for no provider in particular: an origin with more than the
+    surface has belongs into an envelope.
     """
     origin = piece.get("origin") if type(piece) is dict else None
     if not origin:
@@ -27,5 +28,15 @@ def is_own(piece: Any, writer: Writer) -> bool:
         if theirs is not None:
             ours = here.get(key)
             if ours != theirs and (ours is not None or (client and key != "model")):
-                return False
+                return not client and _is_shared(piece.get("kind"), origin, writer)
     return True
+
+
+def _is_shared(kind: Any, origin: dict[str, Any], writer: Writer) -> bool:
+    """Whether a piece of this origin is valid at the target too. A naked one is of the model that the source names."""
+    named = writer.context.get("named")
+    made = origin.get("model") or (named if origin.get("protocol") == writer.source else None)
+    model = writer.model or named
+    if writer.shares is None or type(made) is not str or type(model) is not str:
+        return False
+    return writer.shares(kind, {**origin, "model": made}, {**writer.here, "model": model})

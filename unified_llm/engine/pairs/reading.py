@@ -169,6 +169,8 @@ class Reader:
                 if "opaque" in item:
                     from ...provenance.returning import opened
 
+                    if self.target is not None:
+                        self.target.context["named"] = node.get("model")
                     node["input"] = opened(items, self)
                     break
         return node

@@ -6,7 +6,7 @@ to be approximated or added; `locator.py` makes the report of it.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from collections.abc import Mapping as MappingABC
 from typing import Any
 
@@ -46,6 +46,7 @@ class Writer(Record):
         "same",
         "secret",
         "seeded",
+        "shares",
         "source",
         "unparked",
         "vault",
@@ -65,13 +66,15 @@ class Writer(Record):
         provider: str | None = None,
         scope: str | None = None,
         origin: tuple[str, ...] = ("protocol",),
+        shares: Callable[[Any, Node, Node], bool] | None = None,
         carries: frozenset[str] = frozenset(),
         secret: Secret | None = None,
     ) -> None:
         super().__init__()
-        # Who is written to, and which of that must match for an opaque piece to be sent (`Adapter.origin`).
+        # Who is written to, what of that must match for an opaque piece to be sent, and which others are valid there.
         self.here: dict[str, Any] = {"protocol": protocol, "provider": provider, "scope": scope, "model": model}
         self.origin: tuple[str, ...] = origin
+        self.shares: Callable[[Any, Node, Node], bool] | None = shares
         # Bearers whose foreign pieces this surface has a slot of its own for.
         self.carries: frozenset[str] = carries
         # The key of the envelopes that are written, if there is one.
