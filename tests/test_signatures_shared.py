@@ -136,11 +136,25 @@ def test_canonical_items_of_another_platform(source: str, target: str, signer: A
     call = {"type": "function_call", "call_id": "t1", "name": "f", "arguments": "{}"}
     result = {"type": "function_call_output", "call_id": "t1", "output": "r"}
     said = {"type": "message", "role": "user", "content": "q"}
-    request = {"model": CLAUDE[target], "input": [said, thought, call, result], "reasoning": {"effort": "low"}}
+    request: Node = {"model": CLAUDE[target], "input": [said, thought, call, result], "reasoning": {"effort": "low"}}
     wire = ul.write(request, target).value
     assert thoughts(wire, target) == ([("Hm.", SIGNED)] if signer is CLAUDE else [])
     del origin["model"]
     assert thoughts(ul.write(request, target).value, target) == []
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_signature_of_bedrock_stays_with_its_model_where_the_request_alone_names_another(named: bool) -> None:
+    thought: Node = {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Hm."}]}
+    thought["opaque"] = [
+        {"kind": "signature", "data": SIGNED, "origin": {"protocol": CONVERSE, "model": CLAUDE[CONVERSE]}}
+    ]
+    nova = "amazon.nova-2-lite-v1:0"
+    request: Node = {"model": nova, "input": [{"type": "message", "role": "user", "content": "q"}, thought]}
+    done = ul.write(request, CONVERSE, model=nova if named else None)
+    assert SIGNED not in json.dumps(done.value)
+    request["model"] = CLAUDE[CONVERSE].replace("us.", "eu.")
+    assert thoughts(ul.write(request, CONVERSE).value, CONVERSE) == [("Hm.", SIGNED)]
 
 
 @BOTH
@@ -234,7 +248,7 @@ def test_our_client_from_one_platform_to_the_other(source: str, target: str) -> 
 
     http = httpx2.Client(transport=httpx2.MockTransport(serve))
     given: Node = {"base_url": "https://a.example", "http_client": http}
-    client = ul.Client(api_key="k")
+    client: Any = ul.Client(api_key="k")
     settings: Node = {"reasoning": {"effort": "low"}, "max_output_tokens": 4000}
     settings["tools"] = [{"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}]
     one, other = (ul.Upstream(protocol=each, model=CLAUDE[each], **given) for each in (source, target))

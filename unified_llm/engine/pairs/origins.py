@@ -27,6 +27,8 @@ def is_own(piece: Any, writer: Writer) -> bool:
         theirs = origin.get(key)
         if theirs is not None:
             ours = here.get(key)
+            if ours is None and key == "model" and not client:
+                ours = writer.context.get("named")
             if ours != theirs and (ours is not None or (client and key != "model")):
                 return not client and _is_shared(piece.get("kind"), origin, writer)
     return True
