@@ -124,7 +124,6 @@ def test_explain_says_what_why_and_what_instead() -> None:
         ({"enable_thinking": True}, "high", "name the dialect of the source"),
         ({"thinking_budget": 500}, "high", "name the dialect of the source"),
         ({"reasoning_format": "parsed"}, "medium", "a setting of some servers"),
-        ({"cache_control": {"type": "ephemeral"}}, "medium", "only parts of content and tools"),
         ({"safety_identifier": "s", "user": "u"}, "low", "takes one id of the end user"),
         ({"usage": {"include": True}}, "medium", "setting of one server"),
     ],

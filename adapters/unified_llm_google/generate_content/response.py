@@ -150,6 +150,9 @@ def read_candidate(
     content = wire.get("content")
     if ready is not None:
         texts = {index: node for index, node in enumerate(ready) if node["type"] == "output_text"}
+    elif content == {}:
+        del own["content"]
+        r.form(home, "content", "empty")
     elif type(content) is dict:
         output, texts = _read_content(take(own, "content"), content, place, home, r)
     else:
@@ -171,9 +174,6 @@ def read_candidate(
 
 
 def _read_content(own: Node, wire: Node, place: int, home: Node, r: Reader) -> tuple[list[Node], dict[int, Node]]:
-    if not wire:
-        r.form(home, "content", "empty")
-        return [], {}
     if own.get("role") == "model":
         del own["role"]
     else:
