@@ -91,3 +91,106 @@ def test_tools_of_a_server_that_are_allowed_in_the_mode_auto_are_named_elsewhere
     other = {**server, "allowed_tools": [{"mode": "none", "tools": ["t"]}]}
     withheld = ul.convert(interaction(tools=[other]), source=INTERACTIONS, target=RESPONSES)
     assert told(withheld)["/tools/0"] == ("tools.mcp", "lost") and not withheld.value.get("tools")
+
+
+# ---- calls that Gemini executes in its answer ------------------------------------------------------------------------
+
+
+def answered(signed: bool = False, key: str = "RES") -> list[Node]:
+    call: Node = {"functionCall": {"name": "lookup", "args": {"q": "x"}}}
+    if signed:
+        call = {"functionCall": {"id": "x1", **call["functionCall"]}, "thoughtSignature": "c2ln"}
+    result: Node = {"functionResponse": {"name": "lookup", "response": {"output": key}}}
+    if signed:
+        result["functionResponse"]["id"] = "x1"
+    return [call, result, {"text": "Done"}]
+
+
+def whole(parts: list[Node]) -> Node:
+    candidate = {"content": {"parts": parts, "role": "model"}, "finishReason": "STOP", "index": 0}
+    return {"candidates": [candidate], "responseId": "r"}
+
+
+def frames(*groups: list[Node], ends: bool = False) -> list[Node]:
+    """A frame for each group of parts; all of them with a `finishReason`, or the last one alone."""
+    out = []
+    for number, parts in enumerate(groups, 1):
+        candidate: Node = {"content": {"parts": parts, "role": "model"}, "index": 0}
+        if ends or number == len(groups):
+            candidate["finishReason"] = "STOP"
+        out.append({"event": None, "data": {"candidates": [candidate], "responseId": "r"}})
+    return out
+
+
+def streams(parts: list[Node]) -> list[list[Node]]:
+    return [
+        frames(*([part] for part in parts)),
+        frames(*([part] for part in parts), ends=True),
+        frames(parts),
+        frames(parts[:-1], parts[-1:]),
+        frames([{"text": "First"}, parts[0]], parts[1:]),
+    ]
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("target", [name for name in ul.protocols() if name not in (GENERATE, "local-echo")])
+def test_no_client_is_shown_a_call_that_gemini_executed(target: str, signed: bool) -> None:
+    parts = answered(signed)
+    shown = [ul.convert(whole(parts), source=GENERATE, target=target, kind="response")]
+    results = [(shown[0].value, shown[0].losses)]
+    for given in streams(parts):
+        stream = ul.convert_stream(given, source=GENERATE, target=target)
+        results.append((list(stream), stream.losses))
+    for value, losses in results:
+        assert "Done" in str(value)
+        if target == "amazon-converse":
+            # Converse has a call of its own that the provider executed.
+            assert str(value).count("lookup") == str(value).count("server_tool_use") == 1
+            continue
+        assert "lookup" not in str(value) and "RES" not in str(value)
+        assert {"tools.function", "tools.result"} <= {loss.capability for loss in losses if loss.fate == "lost"}
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_an_answer_with_executed_calls_comes_back_as_it_was(signed: bool) -> None:
+    parts = answered(signed)
+    assert ul.write(ul.read(whole(parts), GENERATE, kind="response"), GENERATE, kind="response").value == whole(parts)
+    for given in streams(parts):
+        assert list(ul.convert_stream(given, source=GENERATE, target=GENERATE)) == given
+        assert list(ul.write_stream(ul.read_stream(given, GENERATE), GENERATE)) == given
+        items = ul.collect(ul.read_stream(given, GENERATE))["output"]
+        run = [item["type"] for item in items if item.get("executor") == "provider"]
+        assert run == ["function_call", "function_call_output"]
+    asked = {"role": "user", "parts": [{"text": "q"}]}
+    body = {"contents": [asked, {"role": "model", "parts": parts}, asked]}
+    assert ul.convert(body, source=GENERATE, target=GENERATE).value == body
+    chat = ul.convert(body, source=GENERATE, target="openai-chat", model="m").value["messages"]
+    assert [message["role"] for message in chat] == ["user", "assistant", "tool", "assistant", "user"]
+
+
+def test_a_conversation_goes_on_behind_an_executed_call() -> None:
+    answer = ul.read(whole(answered(True)), GENERATE, kind="response")
+    user = {"type": "message", "role": "user", "content": "q"}
+    body = {"model": "m", "input": [user, *(ul.dump(item) for item in answer.output), user]}
+    call, result, text = answered(True)
+    contents = ul.write(body, GENERATE, kind="request").value["contents"]
+    assert [part for content in contents[1:-1] for part in content["parts"]] == [call, result, text]
+
+
+def test_calls_without_a_result_in_the_answer_are_those_of_the_client() -> None:
+    call, result, _ = answered()
+    other = {"functionCall": {"name": "lookup", "args": {"q": "y"}}}
+    given = [[call], [other], [result, {"text": "Done"}]]
+    parts = [part for group in given for part in group]
+    chat = ul.convert(whole(parts), source=GENERATE, target="openai-chat", kind="response").value["choices"][0]
+    (shown,) = chat["message"]["tool_calls"]
+    assert shown["function"]["arguments"] == '{"q":"y"}' and chat["finish_reason"] == "tool_calls"
+    for events in (frames(*given), frames(*given, ends=True)):
+        out = str(list(ul.convert_stream(events, source=GENERATE, target="openai-chat")))
+        assert '{"q":"y"}' in out and '{"q":"x"}' not in out and "'finish_reason': 'tool_calls'" in out
+
+
+def test_a_stream_that_breaks_off_behind_a_call_is_broken_off() -> None:
+    events = frames(answered()[:1], [{"text": "Done"}])[:1]
+    kinds = [event["type"] for event in ul.read_stream(events, GENERATE)]
+    assert "response.function_call_arguments.done" in kinds and kinds[-1] == "error"

@@ -165,8 +165,8 @@ def answered(output: list[Node], w: Writer) -> list[Node]:
     out: list[Node] = []
     results = answered_by_tools(output)
     for item in output:
-        done = call_id_of(item) in results or is_run_by_provider(item)
-        if item.get("type") in CALLS and done and not item.get("opaque"):
+        done = call_id_of(item) in results and not item.get("opaque")
+        if is_run_by_provider(item) or (item.get("type") in CALLS and done):
             w.piece(_settled, item)
         elif (item.get("type") == "shell_call" and is_hosted(item, w)) or role_of(item, w) == "assistant":
             out.append(item)

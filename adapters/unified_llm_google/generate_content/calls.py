@@ -25,7 +25,7 @@ from .signature import write_signature
 from .spelling import actual, to_snake
 from .waiting import waiting_of
 
-__all__ = ["NAMED", "names_of", "place", "read_id", "sealed_part", "write_id"]
+__all__ = ["NAMED", "answers_among", "names_of", "place", "read_id", "sealed_part", "write_id"]
 
 Node = dict[str, Any]
 
@@ -92,16 +92,43 @@ def read_function_call(w: Node, r: Reader) -> Node:
     else:
         item["arguments"] = "{}"
         r.form(item, "arguments", "absent")
+    if _is_answered(item, r.context.get("answers") or []):
+        item["executor"] = "provider"
+        r.form(item, "executor", "answered")
     waiting_of(r).add(item)
     return item
+
+
+def answers_among(wires: Any) -> list[Node]:
+    """The results among the parts of an answer: Gemini executed those calls itself (`mcpServers`)."""
+    parts = [part for part in wires if type(part) is dict] if type(wires) is list else ()
+    found = [part.get("functionResponse", part.get("function_response")) for part in parts]
+    return [each for each in found if type(each) is dict]
+
+
+def _is_answered(call: Node, answers: list[Node]) -> bool:
+    """Whether one of these results is that of a call: by its id, or by its name where the result has no id."""
+    for place, answer in enumerate(answers):
+        key, value = ("call_id", answer["id"]) if answer.get("id") else ("name", answer.get("name"))
+        if call[key] == value:
+            del answers[place]
+            return True
+    return False
 
 
 items.cannot("function_call custom_tool_call function_call_output custom_tool_call_output", RAN)
 
 
+def _is_run(c: Node, w: Writer) -> bool:
+    """Whether another provider executed a call, or made a result; what Gemini did itself goes back to it."""
+    if c.get("executor") == "provider" and w.form(c, "executor"):
+        del c["executor"]
+    return c.get("executor") == "provider"
+
+
 @items.write("function_call")
 def write_function_call(c: Node, w: Writer) -> Node | None:
-    if c.get("executor") == "provider":
+    if _is_run(c, w):
         return None
     call: Node = {**write_id(c, w), "name": c.pop("name", "")}
     if "arguments" in c:
@@ -128,7 +155,7 @@ def _arguments(c: Node) -> Node:
 
 @items.write("custom_tool_call")
 def write_custom_call(c: Node, w: Writer) -> Node | None:
-    if c.get("executor") == "provider":
+    if _is_run(c, w):
         return None
     call: Node = {**write_id(c, w), "name": c.pop("name", ""), "args": {"input": c.get("input") or ""}}
     c["type"] = c["input"] = Fated("emulated", "as the one argument of a function")
@@ -160,6 +187,9 @@ def read_function_response(w: Node, r: Reader) -> Node:
     call = waiting.of("call_id", item["call_id"])
     if call is not None:
         waiting.answer(call)
+        if "executor" in call:
+            item["executor"] = "provider"
+            r.form(item, "executor", "answered")
     item["output"] = _read_result(answer, item, r)
     if named:
         item["name"] = name
@@ -206,7 +236,7 @@ def _read_result(answer: Node, item: Node, r: Reader) -> str:
 
 @items.write("custom_tool_call_output")
 def write_custom_result(c: Node, w: Writer) -> Node | None:
-    if c.get("executor") == "provider":
+    if _is_run(c, w):
         return None
     c["type"] = Fated("emulated", "as the result of a function")
     return _write_response(c, w)
@@ -214,7 +244,7 @@ def write_custom_result(c: Node, w: Writer) -> Node | None:
 
 @items.write("function_call_output")
 def write_function_response(c: Node, w: Writer) -> Node | None:
-    if c.get("executor") == "provider":
+    if _is_run(c, w):
         return None
     return _write_response(c, w)
 

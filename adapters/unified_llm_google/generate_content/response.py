@@ -17,7 +17,7 @@ from unified_llm.engine.pairs.mapping import Fated, are_objects, take, take_all
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
-from .calls import names_of
+from .calls import answers_among, names_of
 from .content import joined, read_parts, write_item
 from .ends import is_refused, read_block, read_finish, write_block, write_finish
 from .errors import read_error_node, write_error_body
@@ -187,6 +187,7 @@ def _read_content(own: Node, wire: Node, place: int, home: Node, r: Reader) -> t
     if not wires:
         r.form(home, "parts", "empty")
     mark = len(r.trace)
+    r.context["answers"] = answers_among(wires)
     output = read_parts(wires, True, r, (place,), wire)
     # A part may have carried other items besides.
     made = {id(source): node for node, source in r.trace[mark:] if node.get("type") == "output_text"}

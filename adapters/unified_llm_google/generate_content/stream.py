@@ -3,6 +3,7 @@
 Text grows a part as long as the same kind of it comes; a signed part stands alone, and so do media; calls come whole,
 or in pieces that are put together. Usage is cumulative: the last one counts. The last frame is the one after which
 the wire ends: a frame that finishes every candidate is held until the next one, or the end, decides which it was.
+So is one that ends with a call: Gemini executed those itself whose results follow.
 Everything a frame repeats or has about itself stays in its own drawer, for this protocol's writer.
 
 https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent
@@ -17,7 +18,7 @@ from unified_llm.streams.event_fast_path import ReadMore
 
 from .errors import read_error_node
 from .response import read_answer, read_time
-from .stream_candidate import JOINED, Candidate
+from .stream_candidate import JOINED, Candidate, ends_with_call
 from .stream_late import Late, noted
 from .stream_plain import reader_of_more
 from .tables import PROTOCOL
@@ -45,10 +46,12 @@ class GenerateContentReader:
         self.r = r
         self.head: Node = {}
         self.candidates: dict[int, Candidate] = {}
-        self.held: Node | None = None
+        # The frames that wait, with their numbers; whether they end with a call; and the results in the frames.
+        self.held: list[tuple[int | None, Node]] = []
+        self.calling = False
+        self.answers: dict[int, list[Node]] = {}
         # The last event, where the next may be more of it.
         self.last: Event | None = None
-        self.held_at: int | None = None
         self.counted: Node | None = None
         # The frames with the values that the end combines: number and frame, by key.
         self.told: dict[str, tuple[int | None, Node]] = {}
@@ -64,15 +67,18 @@ class GenerateContentReader:
         if self.counted is not None:
             self._note_counted(None if self.r.number is None else self.r.number - 1)
         if type(data) is dict and "error" not in data:
-            out = self._release(False) if self.held is not None else []
-            if self._finishes(data):
-                self.held, self.held_at = data, self.r.number
+            calling = ends_with_call(data, self.answers)
+            out = [] if calling and self.calling else self._release(False)
+            if calling or self._finishes(data):
+                self.held.append((self.r.number, data))
+                self.calling = calling
                 return out
             found = self._frame(data, False)
+            self.answers = {}
             if len(found) == 1 and not out and found[0]["type"] in _GROWING:
                 self.last = event
             return out + found
-        out = self._release(False) if self.held is not None else []
+        out = self._release(False)
         if type(data) is list:
             for each in data:
                 out += self.feed({"event": None, "data": each})
@@ -106,12 +112,11 @@ class GenerateContentReader:
 
     def close(self) -> list[Event]:
         self._note_counted(self.r.number)
-        if self.held is not None:
-            return self._release(True)
+        out = self._release(True)
         if self.ended:
-            return []
+            return out
         error = {"type": "server_error", "code": "stream_truncated", "message": "the stream ended before its end"}
-        return [{"type": "error", "error": error, "extra": {PROTOCOL: {"frame": {"synthetic": True}}}}]
+        return [*out, {"type": "error", "error": error, "extra": {PROTOCOL: {"frame": {"synthetic": True}}}}]
 
     # ---- frames -----------------------------------------------------------------------------------------------------
 
@@ -130,14 +135,14 @@ class GenerateContentReader:
         return self._all_ended(ending) if len(self.candidates) > len(ending) else True
 
     def _release(self, last: bool) -> list[Event]:
-        """The events of the frame that was held, which stands where it came."""
-        held, self.held = self.held, None
-        assert held is not None
-        r = self.r
-        r.number, now = self.held_at, r.number
-        if r.number is not None:
-            r.docs[r.number] = held
-        out = self._frame(held, last)
+        """The events of the frames that were held, which stand where they came; with the `last`, the answer may end."""
+        held, self.held, self.calling = self.held, [], False
+        out: list[Event] = []
+        r, now = self.r, self.r.number
+        for place, (r.number, data) in enumerate(held, 1):
+            if r.number is not None:
+                r.docs[r.number] = data
+            out += self._frame(data, last and place == len(held) and self._finishes(data))
         r.number = now
         return out
 
@@ -218,6 +223,7 @@ class GenerateContentReader:
         state = self.candidates.get(index)
         if state is None:
             state = self.candidates[index] = Candidate(index, self.r)
+        state.answers = self.answers.get(index)
         frame: Node = {"index": index, "rest": rest}
         mark = len(out)
         content = rest.get("content")

@@ -12,11 +12,12 @@ from typing import Any
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.foundation.json_codec import dump_text
 
+from .calls import answers_among
 from .content import items, read_beside, read_part, twofold
 from .partial_args import PartialArgs
 from .tables import PROTOCOL
 
-__all__ = ["JOINED", "Candidate"]
+__all__ = ["JOINED", "Candidate", "ends_with_call"]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
@@ -40,6 +41,7 @@ class Candidate:
     """One candidate while it comes in: the item that is open, its parts, the text that grows, a call in pieces."""
 
     __slots__ = (
+        "answers",
         "apart",
         "args",
         "at",
@@ -64,6 +66,8 @@ class Candidate:
     def __init__(self, index: int, r: Reader) -> None:
         self.r = r
         self.at: Event = {"choice": index} if index else {}
+        # The results that came with, or right behind, the calls that are read.
+        self.answers: list[Node] | None = None
         self.index = 0
         self.kind = ""
         self.made = 0
@@ -136,7 +140,7 @@ class Candidate:
             if self._call_piece(wire, call, out):
                 return wire
         self.end_call(out)
-        self.r.context["model"] = True
+        self.r.context.update(model=True, answers=self.answers)
         self.r.context.update(at=(self.at.get("choice", 0),), made=self.made)
         two = twofold(wire)
         if two:
@@ -321,6 +325,26 @@ class Candidate:
         self.nodes.append(item)
         self.items.append(item)
         self.index += 1
+
+
+def ends_with_call(data: Node, answers: dict[int, list[Node]]) -> bool:
+    """Whether the last part of a frame is a whole call; the results in it are added to those of its candidates."""
+    ends = False
+    wires = data.get("candidates")
+    for place, wire in enumerate(wires if type(wires) is list else ()):
+        content = wire.get("content") if type(wire) is dict else None
+        parts = content.get("parts") if type(content) is dict else None
+        if type(parts) is not list or not parts:
+            continue
+        last = parts[-1]
+        call = last.get("functionCall", last.get("function_call")) if type(last) is dict else None
+        if type(call) is dict and call and not call.keys() & {"partialArgs", "willContinue"}:
+            ends = True
+        found = answers_among(parts)
+        if found:
+            index = wire.get("index", place)
+            answers.setdefault(index if type(index) is int else place, []).extend(found)
+    return ends
 
 
 def _text_of(value: Any) -> str:

@@ -156,8 +156,8 @@ def write_answered_call(c: Node, w: Writer) -> Node:
 
 def is_answered(item: Node, settled: Collection[Any], w: Writer) -> bool:
     """Whether a call is not shown: its result is in the answer (`settled` has such ids), or its provider runs it."""
-    done = is_run_by_provider(item) or (bool(settled) and item.get("call_id") in settled)
-    return done and is_call(item, w) and not item.get("opaque")
+    done = bool(settled) and item.get("call_id") in settled and not item.get("opaque")
+    return (done or is_run_by_provider(item)) and is_call(item, w)
 
 
 def after_text(output: list[Node]) -> set[int]:
