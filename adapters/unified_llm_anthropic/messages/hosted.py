@@ -13,14 +13,14 @@ from typing import Any
 from unified_llm.engine import Approximate, Context, Mismatch, codec, json, string
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.foundation.generated_ids import made_id
+from unified_llm.foundation.generated_ids import is_made, made_id
 from unified_llm.foundation.json_codec import load_text
 
 from .blocks import after, before, cases
 from .calls import CALLER, called_by, numbered
 from .tables import CACHE
 
-__all__ = ["at_provider", "is_hosted"]
+__all__ = ["HOSTED", "PAIRED", "at_provider", "is_hosted", "is_result", "is_silent", "leading_to", "open_calls"]
 
 Node = dict[str, Any]
 
@@ -165,3 +165,87 @@ before["web_fetch_call"] = _fetch
 before["code_interpreter_call"] = _hosted
 before["shell_call"] = _bash
 before["tool_search_call"] = _tool_search
+
+
+# ---- calls and their results ----------------------------------------------------------------------------------------
+
+HOSTED = {
+    "web_search_call": "web_search_result",
+    "web_fetch_call": "web_fetch_result",
+    "code_interpreter_call": "code_interpreter_result",
+    "mcp_call": "mcp_result",
+    "tool_search_call": "tool_search_result",
+    "shell_call": "shell_call_output",
+}
+"""Calls that the provider executes, each with the type of its result."""
+_NATIVE = ("server_tool_use", "mcp_tool_use")
+PAIRED = frozenset((*HOSTED, *HOSTED.values(), *_NATIVE))
+_OWN_IDS = ("srvtoolu_", "mcptoolu_")
+
+
+def is_result(item: Node, w: Writer) -> bool:
+    """Whether an item is the result of a hosted call."""
+    kind = item.get("type")
+    return kind in HOSTED.values() and (kind != "shell_call_output" or is_hosted(item, w))
+
+
+def is_silent(result: Node) -> bool:
+    """Whether the result of a search holds nothing that was found: sent, it would mean that nothing was found."""
+    return result.get("results") is None and result.get("error") is None
+
+
+def open_calls(items: list[Node], w: Writer) -> dict[int, bool]:
+    """Calls of this provider's whose results are not there, by identity: whether it goes on with them.
+
+    An answer that pauses (`pause_turn`) ends with them. The API goes on where nothing of the user's follows but
+    results of tools, and refuses them before anything else.
+    https://docs.claude.com/en/api/handling-stop-reasons#pause-turn
+    """
+    ids = [_shared_id(item, w) for item in items]
+    results = {own for item, own in zip(items, ids) if not _is_call(item, w)}
+    out: dict[int, bool] = {}
+    goes_on = True
+    for item, own in zip(reversed(items), reversed(ids)):
+        if item.get("type") == "message" and item.get("role") not in ("assistant", "system", "developer"):
+            goes_on = False
+        elif own is not None and own not in results and _is_call(item, w) and _is_own(item, own, w):
+            out[id(item)] = goes_on
+    return out
+
+
+def leading_to(gone: set[int], items: list[Node]) -> set[int]:
+    """The thoughts that led to such calls at the end of a turn: none may end a message."""
+    out: set[int] = set()
+    ends = led = False
+    for item in reversed(items):
+        kind = item.get("type")
+        if kind == "message" and item.get("role") != "assistant":
+            ends, led = True, False
+        elif id(item) in gone:
+            led = ends
+        elif led and kind == "reasoning":
+            out.add(id(item))
+        else:
+            ends = led = False
+    return out
+
+
+def _is_call(item: Node, w: Writer) -> bool:
+    kind = item.get("type")
+    return kind in _NATIVE or (kind in HOSTED and (kind != "shell_call" or is_hosted(item, w)))
+
+
+def _is_own(item: Node, own: str, w: Writer) -> bool:
+    """Whether this provider made a call, as far as the call shows; of what was put back it is certain."""
+    if item["type"] in _NATIVE or w.form(item, "home"):
+        return True
+    return own.startswith(_OWN_IDS) and not is_made(own)
+
+
+def _shared_id(item: Node, w: Writer) -> str | None:
+    """The id that a call and its result share, also of blocks that only this provider has."""
+    found = item.get("call_id")
+    if found is None and w.form(item, "native"):
+        block = item["extra"][w.protocol].get("rest") or {}
+        found = block.get("tool_use_id", block.get("id"))
+    return found if type(found) is str else None

@@ -22,7 +22,7 @@ from unified_llm.provenance.opaque import is_sealed
 from .blocks import blocks
 from .carriers import carried_by, carrier_of, join_carried
 from .content import answer_parts, own_born, parts, said
-from .hosted import is_hosted
+from .hosted import HOSTED, PAIRED, is_hosted, is_result, is_silent, leading_to, open_calls
 from .usual import read_usual, write_usual
 
 __all__ = [
@@ -318,60 +318,44 @@ def _write_split(item: Node, inline: tuple[str, tuple[str, ...]], w: Writer) -> 
 
 # ---- hosted calls of other providers --------------------------------------------------------------------------------
 
-_HOSTED = {
-    "web_search_call": "web_search_result",
-    "web_fetch_call": "web_fetch_result",
-    "code_interpreter_call": "code_interpreter_result",
-    "mcp_call": "mcp_result",
-    "tool_search_call": "tool_search_result",
-    "shell_call": "shell_call_output",
-}
-_PAIRED = frozenset((*_HOSTED, *_HOSTED.values()))
 _UNPAIRED = "the API takes a call of its own tools with its result or not at all"
 
 
 def _paired(items: list[Node], w: Writer) -> list[Node]:
-    """Without the hosted calls whose results the API would not take back, and without those results."""
-    if _PAIRED.isdisjoint([item.get("type") for item in items]):
+    """Without the hosted calls whose results the API would not take back, or never gave, and without those results."""
+    if PAIRED.isdisjoint([item.get("type") for item in items]):
         return items
     others = [item for item in items if "extra" not in item or not w.form(item, "home")]
-    if not any(item.get("type") in _HOSTED or _is_result(item, w) for item in others):
+    waiting = open_calls(items, w)
+    if not waiting and not any(item.get("type") in HOSTED or is_result(item, w) for item in others):
         return items
-    results = {item.get("call_id"): item for item in others if _is_result(item, w)}
-    gone: set[int] = set()
+    results = {item.get("call_id"): item for item in others if is_result(item, w)}
+    gone = {id(item) for item in items if waiting.get(id(item)) is False and _writable(item, w) < 2}
+    thoughts = leading_to(gone, items)
     kept: set[int] = set()
     flat: set[int] = w.context.setdefault("flat", set())
     for item in others:
         kind = item.get("type")
-        if kind not in _HOSTED or (kind == "shell_call" and not is_hosted(item, w)):
+        if kind not in HOSTED or (kind == "shell_call" and not is_hosted(item, w)) or waiting.get(id(item)):
             continue
         result = results.get(item.get("call_id"))
-        if kind == "web_search_call" and result is not None and _is_silent(result):
+        if kind == "web_search_call" and result is not None and is_silent(result):
             gone.add(id(item))
         elif _writable(item, w) >= 2 or (result is not None and _writable(item, w) == 1 and _writable(result, w)):
             kept.add(id(result))
         else:
             gone.add(id(item))
     for item in others:
-        if _is_result(item, w) and id(item) not in kept:
+        if is_result(item, w) and id(item) not in kept:
             hits = item.get("results")
             said = hits and are_objects(hits)
             (flat if said else gone).add(id(item))
     for item in items:
         if id(item) in gone:
             w.drop(item, _UNPAIRED)
-    return [item for item in items if id(item) not in gone]
-
-
-def _is_result(item: Node, w: Writer) -> bool:
-    """Whether an item is the result of a hosted call."""
-    kind = item.get("type")
-    return kind in _HOSTED.values() and (kind != "shell_call_output" or is_hosted(item, w))
-
-
-def _is_silent(result: Node) -> bool:
-    """Whether the result of a search holds nothing that was found: sent, it would mean that nothing was found."""
-    return result.get("results") is None and result.get("error") is None
+        elif id(item) in thoughts:
+            w.drop(item, "the item it led to is not there")
+    return [item for item in items if id(item) not in gone and id(item) not in thoughts]
 
 
 def _writable(item: Node, w: Writer) -> int:
