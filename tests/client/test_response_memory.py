@@ -18,7 +18,7 @@ from oracles import mounts
 from sdk_surfaces import Interactions, Responses, Said, SDKCall, Surface, plain
 from unified_llm.client.state import response_memory
 from unified_llm.client.state.response_memory import Memory, keeps
-from upstreams import CHAT, CHAT_STREAM, MESSAGE, Canned, streamed
+from upstreams import CHAT, CHAT_STREAM, MESSAGE, Canned, chunk, frames, streamed
 from waiting import PATIENCE
 
 PROTOCOLS = ("anthropic-messages", "google-generate-content", "google-interactions", "openai-chat", "openai-responses")
@@ -115,14 +115,42 @@ def test_what_a_client_is_not_shown_is_part_of_what_it_goes_on_from(
     assert canned.sent[1]["messages"][1] == {"role": "assistant", "content": answer["content"]}
 
 
-def test_reasoning_of_an_unknown_server_is_part_of_what_it_goes_on_from() -> None:
+@KEEPING
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+@pytest.mark.parametrize("mode", ["plain", "stream"])
+def test_reasoning_of_an_unknown_server_is_part_of_what_it_goes_on_from(
+    surface: type[Surface], field: str, mode: str
+) -> None:
+    (choice,) = CHAT["choices"]
+    pieces = [{"role": "assistant", field: "We"}, {field: "ll."}, {"content": "Hello"}]
+    chunks = frames(*(chunk(piece) for piece in pieces), chunk({}, "stop"), b"[DONE]")
+    answer = {**CHAT, "choices": [{**choice, "message": {**choice["message"], field: "Well."}}]}
+    canned = Canned(answer if mode == "plain" else lambda: streamed(*chunks))
+    talk = Naming(surface, ul.http_client(canned.upstream))
+    talk.say("Look.", mode=mode)
+    talk.say("And now?", mode=mode)
+    told = {"role": "assistant", "content": "Hello", field: "Well."}
+    assert canned.sent[1]["messages"][1] == told
+    whole = surface(ul.http_client(canned.upstream))
+    for text in ("Look.", "And now?"):
+        whole.ask(text)
+        whole.call(mode == "stream")
+    assert canned.sent[3]["messages"][1] == told
+
+
+def test_reasoning_of_an_unknown_server_stays_from_openai() -> None:
     (choice,) = CHAT["choices"]
     answer = {**CHAT, "choices": [{**choice, "message": {**choice["message"], "reasoning_content": "Well."}}]}
-    canned = Canned(answer)
-    talk = Naming(Interactions, ul.http_client(canned.upstream))
-    talk.say("Look.")
-    talk.say("And now?")
-    assert canned.sent[1]["messages"][1]["reasoning_content"] == "Well."
+    talk = Responses(ul.http_client(Canned(answer).upstream))
+    talk.ask("Look.")
+    talk.call()
+    talk.ask("And now?")
+    canned = Canned(httpx2.Response(500), protocol="openai-responses")
+    moved = Responses(ul.http_client(canned.upstream))
+    moved.history = talk.history
+    with pytest.raises(Exception, match="500"):
+        moved.call()
+    assert [each.get("role") for each in canned.sent[0]["input"]] == ["user", "assistant", "user"]
 
 
 class Forgetful:

@@ -106,6 +106,8 @@ def _opened(nodes: list[Node], wires: list[Any], sealed: list[int], r: Reader) -
         shown = {key: value for key, value in bearer.items() if key != "opaque"}
         opened = restore(text, shown, anchor_of(shown), r)
         if opened is not None:
+            if "id" in bearer and not opened.get("opaque"):
+                opened.setdefault("id", bearer["id"])  # by it no provider takes the text for its own
             out[index] = r.made(opened, wires[index])
             continue
         out[index] = None
@@ -245,7 +247,10 @@ def _in_envelope(w: Writer, mark: int) -> None:
 
 
 def has_foreign(node: Node, w: Writer) -> bool:
-    """Whether an item, or a part of its content, has opaque data of another provider."""
+    """Whether an item, or a part of its content, has what returns to another provider alone.
+
+    That is opaque data, and the field that a readable text of reasoning came in.
+    """
     for piece in node.get("opaque") or ():
         if is_foreign_piece(piece, w):
             return True
@@ -255,7 +260,14 @@ def has_foreign(node: Node, w: Writer) -> bool:
             for piece in part["opaque"]:
                 if is_foreign_piece(piece, w):
                     return True
-    return False
+    return node.get("type") == "reasoning" and _has_field(node, w)
+
+
+def _has_field(node: Node, w: Writer) -> bool:
+    """Whether reasoning without opaque data came in a form of its own. Only an envelope of ours brings it back."""
+    if w.secret is None or "extra" not in node or node.get("opaque") or not node.get("content"):
+        return False
+    return any(drawer.get("form") for protocol, drawer in node["extra"].items() if protocol != w.protocol)
 
 
 # What a provider did by itself has an id of its own; without one it was done elsewhere.
