@@ -115,6 +115,17 @@ def test_what_a_client_is_not_shown_is_part_of_what_it_goes_on_from(
     assert canned.sent[1]["messages"][1] == {"role": "assistant", "content": answer["content"]}
 
 
+@pytest.mark.parametrize("answer", [_shell(), _compaction()], ids=["shell", "compaction"])
+def test_what_a_client_is_not_shown_is_part_of_the_conversation_that_it_sends(answer: dict[str, Any]) -> None:
+    canned = Canned(answer, protocol="anthropic-messages")
+    talk = Responses(ul.http_client(canned.upstream))
+    for text in ("Look.", "And now?", "And then?"):
+        talk.ask(text)
+        talk.call()
+    for place in (1, 3):
+        assert canned.sent[2]["messages"][place] == {"role": "assistant", "content": answer["content"]}
+
+
 @KEEPING
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
 @pytest.mark.parametrize("mode", ["plain", "stream"])

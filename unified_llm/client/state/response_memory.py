@@ -22,7 +22,7 @@ from ...foundation.errors import InvalidBody, ProtocolError
 from ...foundation.json_codec import parse
 from ...foundation.secret import Secret
 from ...passes.convert import write
-from ...provenance.opaque import looks_sealed, seal
+from ...provenance.opaque import looks_sealed, open_sealed, seal
 from ...provenance.returning import opened
 from ...streams.folds import Collector, checked, collect
 from ...streams.framings.jsonarray import StreamDecoder
@@ -98,11 +98,12 @@ class Memory:
         known = split(surface)[0]
         name = continued(body, known)
         if name is None:
-            return with_history(body, surface, [], self.secret) if self._is_compacted(body) else body
+            return with_history(body, surface, [], self.secret) if self._is_compacted(body, surface) else body
         turns = self.turns(name, surface, caller)
         if turns is not None:
             # Envelopes stay closed, as in a conversation that a client sends: what is in them may have no form here.
-            whole = self._is_compacted(body) or any(b'"compaction"' in turn.asked for turn in turns)
+            earlier = (parse(turn.asked) for turn in turns if b'"compaction"' in turn.asked)
+            whole = any(self._is_compacted(each, surface) for each in (body, *earlier))
             secret = self.secret if whole else None
             past = [item for turn in reversed(turns) for item in turn_items(turn, secret)]
             return with_history(_with_settings(body, turns, known), surface, past, secret)
@@ -110,12 +111,19 @@ class Memory:
             return body
         raise unknown(name, keeps(surface) if known.thread is None else known.thread.field, known.unknown_previous)
 
-    def _is_compacted(self, body: Any) -> bool:
-        """Whether an item of a request may be a compaction of ours."""
+    def _is_compacted(self, body: Any, surface: str) -> bool:
+        """Whether an item of a request is a compaction of ours (`compacted`), and not one of a provider's."""
         items = body.get("input") if self.secret is not None and type(body) is dict else None
         if type(items) is not list:
             return False
-        return any(type(item) is dict and item.get("type") == "compaction" for item in items) and looks_sealed(items)
+        texts = [
+            item.get("encrypted_content")
+            for item in items
+            if type(item) is dict and item.get("type") == "compaction" and looks_sealed(item)
+        ]
+        reader = _reader(surface, self.secret)
+        found = [open_sealed(text, None, reader) for text in texts if type(text) is str]
+        return any(type(node.get(_COMPACTED)) is list for node in found if node is not None)
 
     def follow(self, reply: Any, surface: str, asked: bytes, body: Any, whose: Upstream, caller: str = "") -> None:
         """Remember the answer `reply`, once it is whole, if its client may go on from it and who gave it keeps none."""
