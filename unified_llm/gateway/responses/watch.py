@@ -56,7 +56,7 @@ class Watch:
         self._all: set[asyncio.Task[Any]] = set()
         self._cut: WeakSet[asyncio.Task[Any]] = WeakSet()
         self.finishing: set[Callable[[], None]] = set()  # called when the server begins to stop
-        self.is_over = False
+        self.is_over: bool = False
 
     def finish(self) -> None:
         """The server begins to stop: what is under way may come to its end."""
