@@ -360,6 +360,40 @@ def test_calls_behind_their_deltas_are_reported_where_they_differ(text: str, los
     assert [loss.path for loss in stream.losses if loss.fate == "lost"] == lost
 
 
+@pytest.mark.parametrize("place", ["choice", "chunk", "delta"])
+@pytest.mark.parametrize("target", [RESPONSES, MESSAGES])
+def test_each_value_that_a_later_chunk_replaces_is_reported(place: str, target: str) -> None:
+    """The filter results of Azure stand beside each delta, and a chunk may have another fingerprint than the first."""
+    key = {"choice": "content_filter_results", "chunk": "system_fingerprint", "delta": "channel_number"}[place]
+    values: list[Any] = [{"hate": {"severity": "safe"}}, {"hate": {"severity": "low"}}, {"hate": {"severity": "low"}}]
+    if place != "choice":
+        values = ["fp_1", "fp_2", "fp_2"] if place == "chunk" else [1, 2, 2]
+    stop: dict[str, Any] = {"index": 0, "delta": {}, "finish_reason": "stop"}
+    texts = [{"index": 0, "delta": {"content": text}, "finish_reason": None} for text in "abc"]
+    events = _chunks(*texts, stop)
+    paths = []
+    for number, value in enumerate(values):
+        data = events[number]["data"]
+        choice = data["choices"][0]
+        {"choice": choice, "chunk": data, "delta": choice["delta"]}[place][key] = value
+        paths.append({"choice": "choices/0/", "chunk": "", "delta": "choices/0/delta/"}[place] + key)
+    stream = ul.convert_stream(events, source=CHAT, target=target)
+    list(stream)
+    lost = sorted(loss.path for loss in stream.losses if loss.fate == "lost")
+    assert lost == [f"/{number}/data/{path}" for number, path in enumerate(paths[:2])]
+    assert list(ul.convert_stream(events, source=CHAT, target=CHAT)) == events
+
+
+def test_a_value_beside_a_delta_behind_the_end_is_reported() -> None:
+    choice = {"index": 0, "delta": {"content": "a"}, "finish_reason": "stop", "region": "x"}
+    events = _chunks(choice, {"index": 0, "delta": {}, "finish_reason": None, "region": "y"})
+    for target in (RESPONSES, MESSAGES):
+        stream = ul.convert_stream(events, source=CHAT, target=target)
+        list(stream)
+        lost = {loss.path for loss in stream.losses if loss.fate == "lost"}
+        assert lost == {"/0/data/choices/0/region", "/1/data/choices/0/region"}
+
+
 @pytest.mark.parametrize("inside", [False, True])
 def test_a_breakpoint_on_a_tool_reaches_claude(inside: bool) -> None:
     """Gateways pass it on, beside the function or in it."""

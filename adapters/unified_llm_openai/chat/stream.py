@@ -25,7 +25,7 @@ from unified_llm.streams.folds import FRAME
 from .errors import read_error_node
 from .response import read_head
 from .stream_choice import ChoiceReader
-from .stream_open import opened, terminal_type
+from .stream_open import opened, overtake, terminal_type
 from .stream_plain import Plain, learn
 from .tables import CHUNK, COMPLETION, OWN_KEYS, PADDING
 from .usage import read_usage
@@ -329,8 +329,8 @@ class ChatReader:
                 for name, inner in node.items():
                     self.response.setdefault(name, inner)
                 late.update(left)
+                overtake(self.sources, key, first.get(key), self.r.here(key))
                 first[key] = value
-                self.sources[key,] = self.r.here(key)
             elif key not in self.told:
                 self.told.add(key)
                 rest[key] = value

@@ -16,7 +16,7 @@ from .messages import AUDIO_KEYS
 from .response import message_and_choice
 from .stream_calls import Calls
 from .stream_merge import Fragments
-from .stream_open import NULLS, TYPES, UNDERSTOOD, VALUES, Open, is_void, is_whole, not_streamed
+from .stream_open import NULLS, TYPES, UNDERSTOOD, VALUES, Open, is_void, is_whole, not_streamed, overtake
 from .stream_reasoning import ReasoningReader
 from .tags import Scanner
 
@@ -138,9 +138,12 @@ class ChoiceReader(ReasoningReader):
                 if key != self.key and (odd := not_streamed(value, self.items, self.open, self.calls.gathered())):
                     self.odd[key] = odd
             elif key not in ("index", "delta", "logprobs", "finish_reason"):
-                if value not in (None, {}) or key not in self.rest:
-                    if self.rest.get(key, ...) != value:
-                        self.sources[key,] = self.r.here(*self.path, key)
+                known = self.rest.get(key)
+                if self.ended and value not in (None, {}, known):
+                    self.odd[key] = value
+                elif value not in (None, {}) or key not in self.rest:
+                    if known != value or key not in self.rest:
+                        overtake(self.sources, key, known, self.r.here(*self.path, key))
                     self.rest[key] = value
         if type(logprobs) is dict:
             self.sources.setdefault(("logprobs",), self.r.here(*self.path, "logprobs"))
@@ -166,10 +169,11 @@ class ChoiceReader(ReasoningReader):
         self.odd.setdefault(self.key, {})[key] = value
 
     def add(self, key: str, value: Any) -> None:
-        """What is not understood of a delta; it is reported at its first place."""
+        """What is not understood of a delta; a text that grows is reported at its first place."""
+        replaced = type(value) in (int, float, bool) and self.message.get(key) != value
         self.fragments.enter(self.message, key, value)
         here = self.r.here(*self.path, self.key, key)
-        if self.sources.setdefault(("message", key), here) != here and type(value) in (list, dict):
+        if self.sources.setdefault(("message", key), here) != here and (replaced or type(value) in (list, dict)):
             # Each of its pieces is lost with it.
             self.sources["message", key, len(self.sources)] = here
 

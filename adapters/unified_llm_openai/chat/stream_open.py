@@ -17,6 +17,7 @@ __all__ = [
     "is_whole",
     "not_streamed",
     "opened",
+    "overtake",
     "terminal_type",
 ]
 
@@ -45,6 +46,13 @@ def opened(chunk: Node, paths: list[list[Any]]) -> Node:
                 made[place] = around[place[-1]] = around[place[-1]].copy()
     whole: Node = made[()]
     return whole
+
+
+def overtake(sources: dict[Any, Any], key: str, known: Any, here: tuple[Any, ...]) -> None:
+    """Note where the last value under a key stands; an earlier one that differs is lost with it."""
+    if known not in (None, {}):
+        sources[key, len(sources)] = sources[key,]
+    sources[key,] = here
 
 
 class Open:
