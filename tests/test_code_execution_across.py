@@ -155,11 +155,40 @@ def test_code_without_a_result_stays_open_ended() -> None:
     body = ran("one")
     del body["content"][1]
     body["content"].append({"type": "text", "text": "Bye."})
-    events = list(ul.write_stream(ul.decompose(ul.read(body, MESSAGES, "response")), MESSAGES))
-    stream = list(ul.convert_stream(iter(events), source=MESSAGES, target=RESPONSES))
-    names = [(event["event"], event["data"].get("output_index")) for event in stream]
-    assert names.index(("response.output_item.done", 0)) < names.index(("response.output_item.added", 1))
-    assert convert(body, MESSAGES, RESPONSES).value["output"][0]["outputs"] is None
+    stream = list(ul.convert_stream(iter(streamed(body)), source=MESSAGES, target=RESPONSES))
+    whole = convert(body, MESSAGES, RESPONSES).value["output"]
+    assert whole[0]["outputs"] is None
+    assert stream[-1]["data"]["response"]["output"] == whole
+    done = [event["data"]["output_index"] for event in stream if event["event"] == "response.output_item.done"]
+    assert sorted(done) == [0, 1]
+
+
+def streamed(body: Node) -> list[Node]:
+    return list(ul.write_stream(ul.decompose(ul.read(body, MESSAGES, "response")), MESSAGES))
+
+
+@pytest.mark.parametrize("first", ["call", "text"])
+def test_a_result_behind_other_blocks_is_in_its_call_in_a_stream_too(first: str) -> None:
+    """The result of code that calls functions comes when they have run."""
+    body = ran("one")
+    code, result = body["content"]
+    caller = {"type": "code_execution_20250825", "tool_id": code["id"]}
+    call = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}, "caller": caller}
+    between = {"call": call, "text": {"type": "text", "text": "Running."}}[first]
+    body["content"] = [code, between, result, {"type": "text", "text": "Bye."}]
+    stream = ul.convert_stream(iter(streamed(body)), source=MESSAGES, target=RESPONSES)
+    events = list(stream)
+    whole = convert(body, MESSAGES, RESPONSES)
+    output = events[-1]["data"]["response"]["output"]
+    assert output[0]["outputs"] == [{"type": "logs", "logs": "one"}]
+    assert output == whole.value["output"]
+    assert not [loss for loss in (*stream.losses, *whole.losses) if loss.fate == "lost"]
+    done = {
+        event["data"]["output_index"]: event["data"]["item"]
+        for event in events
+        if event["event"] == "response.output_item.done"
+    }
+    assert [done[index] for index in sorted(done)] == output
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,6 @@ Node = dict[str, Any]
 Event = dict[str, Any]
 
 _WHOLE = (("function_call", "arguments"), ("custom_tool_call", "input"), ("mcp_call", "arguments"))
-_SAID = frozenset(("message", "reasoning", "function_call", "custom_tool_call"))
 
 
 class ForeignWriter:
@@ -105,8 +104,7 @@ class ForeignWriter:
         if self.state == "ended":
             return []
         out = self._let_go(event)
-        goes_on = kind == "response.output_item.added" and event["item"]["type"] in _SAID
-        if self.running and (goes_on or kind in TERMINAL or kind == "error"):
+        if self.running and (kind in TERMINAL or kind == "error"):
             out += [each for call in tuple(self.running) for each in self._whole(*self.running.pop(call))]
         if kind in LIFECYCLE or kind == "error":
             return out + (self._error(event) if kind == "error" else self._lifecycle(event, kind))
