@@ -60,12 +60,16 @@ _KEYWORDS: dict[str, str] = {
     snake(key): key for key in (*_COUNTS, *_LISTS, "propertyOrdering", "additionalProperties") if snake(key) != key
 }
 _SNAKES = {key: name for name, key in _KEYWORDS.items()}
+# https://github.com/googleapis/googleapis/blob/master/google/ai/generativelanguage/v1beta/content.proto (enum Type)
+_NUMBERS = {1: "string", 2: "number", 3: "integer", 4: "boolean", 5: "array", 6: "object", 7: "null"}
+_WORDS = {word: number for number, word in _NUMBERS.items()}
 
 
 def from_dialect(schema: Node) -> tuple[Node, list[str] | None]:
     """The JSON schema of a schema in the dialect, and the markers that turn it back; None where it had to stay."""
     read = _read(schema)
-    for marks in ([], ["snake"], ["counts"], ["counts", "snake"]):
+    spellings: tuple[list[str], ...] = ([], ["snake"], ["counts"], ["counts", "snake"])
+    for marks in (*spellings, *([*each, "numbers"] for each in spellings)):
         if _same(to_dialect(read, marks), schema):
             return read, marks
     return schema, None
@@ -89,6 +93,8 @@ def _read(schema: Any) -> Any:
         key = str(_KEYWORDS.get(name, name))
         if key == "type" and type(value) is str:
             value = value.lower()
+        elif key == "type" and type(value) is int:
+            value = _NUMBERS.get(value, value)
         elif key in _COUNTS and type(value) is str and value.isdigit():
             value = int(value)
         elif key == "properties" and type(value) is dict:
@@ -104,6 +110,10 @@ def _read(schema: Any) -> Any:
     return out
 
 
+def _type(word: str, marks: list[str]) -> str | int:
+    return _WORDS.get(word, word.upper()) if "numbers" in marks else word.upper()
+
+
 def to_dialect(schema: Any, marks: list[str]) -> Any:
     """The dialect's form of a JSON schema that `from_dialect` made."""
     if type(schema) is not dict:
@@ -112,10 +122,10 @@ def to_dialect(schema: Any, marks: list[str]) -> Any:
     key: str
     for key, value in schema.items():
         if key == "type" and type(value) is str:
-            value = value.upper()
+            value = _type(value, marks)
         elif key == "type" and type(value) is list and len(value) == 2 and value[1] == "null":
             out["nullable"] = True
-            value = str(value[0]).upper()
+            value = _type(str(value[0]), marks)
         elif key in _COUNTS and "counts" in marks and type(value) is int:
             value = str(value)
         elif key == "properties" and type(value) is dict:
