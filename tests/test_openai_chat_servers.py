@@ -424,3 +424,30 @@ def test_an_image_may_be_its_url_alone(url: str) -> None:
         assert not list(done.losses.significant)
     assert ul.convert(body(url), source=CHAT, target=CHAT).value == body(url)
     assert ul.convert(body(url), source=f"{CHAT}:mistral", target=f"{CHAT}:openrouter").value == body({"url": url})
+
+
+@pytest.mark.parametrize("content", [[], "", None, [{"type": "text", "text": ""}]])
+def test_calls_beside_an_empty_content_are_a_whole_message(content: Any) -> None:
+    """Mistral's messages with calls have an empty list as their content, and `prefix`."""
+    call = {"id": "abcdefghi", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    message = {"role": "assistant", "content": content, "tool_calls": [call], "prefix": True}
+    result = {"role": "tool", "tool_call_id": "abcdefghi", "name": "f", "content": "ok"}
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}, message, result]}
+    assert ul.convert(body, source=CHAT, target=CHAT).value == body
+    done = ul.convert(body, source=CHAT, target=f"{CHAT}:mistral")
+    assert done.value["messages"][1]["prefix"] is True and not done.losses
+    done = ul.convert({**body, "max_tokens": 9}, source=CHAT, target=MESSAGES)
+    assert [block["type"] for block in done.value["messages"][1]["content"]] == ["tool_use"]
+    losses = [(loss.path, loss.fate) for loss in done.losses if loss.path.startswith("/messages/1/")]
+    empty = [("/messages/1/content/0", "approximated")] if content and type(content) is list else []
+    assert losses == [("/messages/1/prefix", "lost"), *empty]
+
+
+def test_a_text_that_is_left_out_beside_a_call_is_reported_alone() -> None:
+    blocks = [{"type": "text", "text": " "}, {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}]
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"}
+    messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": blocks, "odd": 1}]
+    body = {"model": "m", "max_tokens": 9, "messages": [*messages, {"role": "user", "content": [result]}]}
+    done = ul.convert(body, source=MESSAGES, target="amazon-converse")
+    reported = {(loss.path, loss.fate) for loss in done.losses if loss.fate != "added"}
+    assert reported == {("/messages/1/content/0", "approximated"), ("/messages/1/odd", "lost")}

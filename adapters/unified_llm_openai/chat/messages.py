@@ -63,6 +63,9 @@ def read_message_items(
     form = None
     if type(content) is str and content:
         message["content"] = _text(rest, wire, r) if answer else rest.pop("content")
+    elif content == [] and rest.get("tool_calls"):
+        form = "parts"
+        del rest["content"]
     elif type(content) is list:
         items += _read_list(rest, wire, message, r)
         if len(message) > 2:

@@ -17,6 +17,7 @@ Node = dict[str, Any]
 _TURN = "item.turn"
 OPENING = "(The conversation begins here.)"
 GO_ON = "Continue exactly where your last message ends."
+_OF_TURN = ("type", "role", "content", "extra", "turn")
 _TEXTS = frozenset(("input_text", "output_text", "text"))
 
 
@@ -75,13 +76,24 @@ def leave_out_blanks(m: Mending) -> None:
                 m.own(item, **{key: _without_blanks(m, content)})
         elif key == "content" and (content is None or _is_blank(m, content)) and "content" in item:
             gone.add(id(item))
+    turns = {item.get("turn") for item in m.items if id(item) not in gone} - {None} if gone else set()
     for item in m.items:
         if id(item) in gone:
+            shared = item.get("turn") in turns  # its role is then that of the others
             # Of a node that is called approximated some of it should be seen: nothing is, so each leaf is named.
-            for keys in ((), *((key,) for key in item if key not in ("type", "content", "extra", "turn"))):
+            for keys in (*(() if shared else ((), ("role",))), *((key,) for key in item if key not in _OF_TURN)):
                 m.report(item, keys, "approximated", f"removed; the target rejects {m.rules.blank} messages")
             _tell_rest(m, item)
-            for part in item["content"] if type(item["content"]) is list else ():
+            content = item["content"]
+            if shared:
+                for protocol in [key for key, kept in (item.get("extra") or {}).items() if "turn" in kept]:
+                    m.report(item, ("extra", protocol, "turn"), "lost", "")
+                if type(content) is list and content:
+                    _without_blanks(m, content)
+                else:
+                    m.report(item, ("content",), "approximated", f"{m.rules.blank} text is refused")
+                continue
+            for part in content if type(content) is list else ():
                 _tell_rest(m, part)
     m.leave_out(gone)
     instructions = m.request.get("instructions")
