@@ -361,10 +361,8 @@ def _write_opaque(c: Node, slot: str, wire: Node, w: Writer) -> None:
     pieces = c.get("opaque")
     if not pieces:
         c.pop("opaque", None)
-        if "sealed" in w.context:
-            wire[slot] = w.context["sealed"]
-        elif w.form(c, slot) == "null":
-            wire[slot] = None
+        if "sealed" in w.context or w.form(c, slot) == "null":
+            wire[slot] = w.context.get("sealed")
         return
     own = [piece for piece in pieces if not is_foreign_piece(piece, w) and piece.get("kind") == slot]
     if own:
