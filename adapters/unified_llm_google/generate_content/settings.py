@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Bimap, Fated, Owned, take, take_all
+from unified_llm.engine.pairs.mapping import Bimap, Fated, Owned, take, take_all, take_whole
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
@@ -118,7 +118,7 @@ def _read_settings(w: Node, c: Node, r: Reader, spelled: list[str], place: Calla
             if hub in c["audio"]:
                 place(("audio", hub), _CONFIG_KEY, "speechConfig", *names)
     if type(config.get("imageConfig")) is dict:
-        image = take(config, "imageConfig")
+        image = take_whole(config, "imageConfig")
         c["image"] = {hub: image.pop(name) for name, hub in _IMAGE if type(image.get(name)) is str}
         for name, hub in _IMAGE:
             place(("image", hub), _CONFIG_KEY, "imageConfig", name)
@@ -275,7 +275,7 @@ _SPEECH = (
 
 
 def _read_speech(config: Node, c: Node, r: Reader) -> None:
-    speech = take(config, "speechConfig")
+    speech = take_whole(config, "speechConfig")
     audio: Node = {}
     voice = _read_voice(speech)
     if voice is not None:

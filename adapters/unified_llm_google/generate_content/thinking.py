@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Bimap, Fated, lookup, take
+from unified_llm.engine.pairs.mapping import Bimap, Fated, lookup, take, take_whole
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.models.effort import budget_within, clamp, effort_of, nearest
@@ -28,7 +28,7 @@ _LEVELS = Bimap(
 
 def read_thinking(config: Node, c: Node, r: Reader) -> None:
     """Read `thinkingConfig` into the canonical reasoning settings of `c`."""
-    thinking = take(config, "thinkingConfig")
+    thinking = take_whole(config, "thinkingConfig")
     if not thinking:
         r.form(c, "thinking", "empty")
     reasoning: Node = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated, IllTyped, are_objects, take, take_all
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, are_objects, take, take_all, take_whole
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.table import Table
 from unified_llm.engine.pairs.writing import Writer
@@ -103,7 +103,7 @@ def _read_generation(w: Node, c: Node, r: Reader) -> None:
     if "speech_config" in config:
         _read_speech(config, c, r)
     if type(config.get("image_config")) is dict and type(w.get("response_format")) not in (dict, list):
-        image = take(config, "image_config")
+        image = take_whole(config, "image_config")
         c["image"] = {hub: image.pop(key) for key, hub in IMAGE[:2] if key in image}
         r.form(c, "image", "config")
         r.place(c, ("image",), (at, "image_config"))

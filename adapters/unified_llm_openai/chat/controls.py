@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Owned, take
+from unified_llm.engine.pairs.mapping import Owned, take, take_whole
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
@@ -50,7 +50,7 @@ def read_controls(w: Node, c: Node, r: Reader) -> None:
 
 
 def _read_control(w: Node, c: Node, key: str, fields: dict[str, str], r: Reader) -> None:
-    own = take(w, key)
+    own = take_whole(w, key)
     reasoning = c.get("reasoning", {})
     taken = []
     for name, hub in fields.items():

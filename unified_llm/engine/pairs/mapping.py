@@ -35,6 +35,7 @@ __all__ = [
     "says_nothing",
     "take",
     "take_all",
+    "take_whole",
     "unpack",
     "without",
 ]
@@ -96,6 +97,14 @@ def take(node: Node, key: str) -> Node:
     owned = Owned(value)
     if owned:
         node[key] = owned
+    return owned
+
+
+def take_whole(node: Node, key: str) -> Node:
+    """`take` for an object of which even an empty one becomes something: nothing of it is left over."""
+    owned = take(node, key)
+    if not owned:
+        del node[key]
     return owned
 
 
