@@ -168,7 +168,7 @@ def _write_computer(c: Node, w: Writer) -> Node:
     elif lookup(_ENVIRONMENTS.writes, c.get("environment")):
         wire["environment"] = _ENVIRONMENTS.write(c.pop("environment"))
     elif w.crosses and c.get("environment") is None:
-        wire["environment"] = "ENVIRONMENT_BROWSER"
+        wire["environment"] = _ENVIRONMENTS.write("browser")
         w.added(wire, "environment", "the API demands one")
     wire.update({name: c.pop(hub) for name, hub, kind in _COMPUTER if type(c.get(hub)) is kind})
     return wire

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,7 +16,7 @@ __all__ = ["PATH", "spending"]
 PATH = "/spend"
 
 
-async def spending(head: Head, access: Access, quota: Quota, spent: Mapping[str, float]) -> Whole | None:
+async def spending(head: Head, access: Access, quota: Quota, spent: Callable[[], Mapping[str, float]]) -> Whole | None:
     """The limits of the key of a request and of its team, with `admin = true` of all; None for another path.
 
     Keys without a budget have what they have `spent` since the start of this process, in dollars.
@@ -31,7 +31,7 @@ async def spending(head: Head, access: Access, quota: Quota, spent: Mapping[str,
     await quota.read(rules)
     limited = {each.owner.name for each in rules if each.owner.kind == "key" and each.limit.unit == "usd"}
     shown = {each.name for each in access.keys.values()} if key.admin else {key.name} - {""}
-    free = [_free(name, amount) for name, amount in spent.items() if name in shown - limited]
+    free = [_free(name, amount) for name, amount in spent().items() if name in shown - limited]
     return json_reply({"object": "list", "data": [*map(_row, rules), *free]})
 
 

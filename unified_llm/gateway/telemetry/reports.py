@@ -262,7 +262,6 @@ class Recorder:
         field = "metrics" if path == _METRICS else "log"
         raise Refusal(404, "not_found", f"{path} is off; set telemetry.{field}", code="telemetry_off")
 
-    @property
     def spent(self) -> Mapping[str, float]:
         """What each key has spent since the start of this process, in dollars; nothing without metrics."""
         return {} if self.metrics is None else self.metrics.spent()
