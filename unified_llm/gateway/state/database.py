@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import secrets
 import sqlite3
 import stat
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -240,10 +239,10 @@ def make_engine(url: sa.URL, given: StateSettings) -> AsyncEngine:
         limits = {"timeout": float(str(url.query.get("timeout", _WAIT))), "command_timeout": _WAIT}
         size = {"pool_size": 5, "max_overflow": CONNECTIONS + _SPARE - 5, "pool_timeout": _WAIT}
         return create_async_engine(url, pool_pre_ping=True, connect_args=limits, **size)
-    wait = {"timeout": _WAIT}
+    how: Any = {"timeout": _WAIT, "isolation_level": None, "check_same_thread": False, "factory": _opens(given.sync)}
     if url.database and url.database != ":memory:":
         _private(Path(url.database))
-        engine = create_async_engine(url, connect_args=wait)
+        engine = create_async_engine(url, connect_args=how)
     else:
         # One connection, which one transaction has at a time. It is given up when a request is cancelled while it waits
         # for the database, so another connection, which is not used, keeps what is in memory.
@@ -251,42 +250,54 @@ def make_engine(url: sa.URL, given: StateSettings) -> AsyncEngine:
         keeper = sqlite3.connect(f"{name}?mode=memory&cache=shared", uri=True, check_same_thread=False)
         engine = create_async_engine(
             url.set(database=name, query={"mode": "memory", "cache": "shared", "uri": "true"}),
-            connect_args=wait,
+            connect_args=how,
             poolclass=sa.pool.AsyncAdaptedQueuePool,
             pool_size=1,
             max_overflow=0,
         )
         weakref.finalize(engine.sync_engine, keeper.close)
 
-    @sa.event.listens_for(engine.sync_engine, "connect")
-    def configure(connection: Any, _record: Any) -> None:
-        connection.isolation_level = None  # the driver's own handling of transactions commits before DDL
-        cursor = connection.cursor()
-        _use_wal(cursor)
-        cursor.execute(f"PRAGMA synchronous={given.sync.upper()}")
-        cursor.execute("PRAGMA secure_delete=ON")
-        cursor.execute("PRAGMA foreign_keys=ON")
-        cursor.close()
-
     @sa.event.listens_for(engine.sync_engine, "begin")
     def begin(connection: sa.Connection) -> None:
-        how = connection.get_execution_options().get("begin", "")
-        connection.exec_driver_sql(f"BEGIN {how}")
+        kind = connection.get_execution_options().get("begin", "")
+        connection.exec_driver_sql(f"BEGIN {kind}")
 
     return engine
 
 
-def _use_wal(cursor: Any) -> None:
+class _Connection(sqlite3.Connection):
+    """Closes when nothing holds it any more: to a connection whose opening is cancelled there is no other reference."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def _opens(sync: str) -> Callable[..., sqlite3.Connection]:
+    """The function that opens a connection; it runs in the thread of that connection."""
+
+    def opened(*args: Any, **named: Any) -> sqlite3.Connection:
+        # Without an isolation level: the driver's own handling of transactions commits before DDL.
+        connection = _Connection(*args, **named)
+        _use_wal(connection)
+        connection.execute(f"PRAGMA synchronous={sync.upper()}")
+        connection.execute("PRAGMA secure_delete=ON")
+        connection.execute("PRAGMA foreign_keys=ON")
+        return connection
+
+    return opened
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
     """Switch the file to WAL. SQLite does not wait for other connections that do the same, whatever its timeout."""
     end = time.monotonic() + _WAIT
     while True:
         try:
-            cursor.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA journal_mode=WAL")
             return
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
                 raise
-        sa.util.await_only(asyncio.sleep(0.01))
+        time.sleep(0.01)
 
 
 def _private(path: Path) -> None:
