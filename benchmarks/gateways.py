@@ -35,6 +35,7 @@ SQLITE, POSTGRES = "SQLite", "PostgreSQL"
 DATABASE = os.environ.get("UNIFIED_LLM_POSTGRES", "postgresql://postgres@127.0.0.1:5432/postgres")
 COLUMNS = (OFF, ON, *PEERS)
 _WAIT = 60.0
+_SPREAD = 3.0  # seconds
 _SELDOM = 3  # rounds, of which other gateways take part in one: they take most of the time, and are far away
 KEY = "ulk_of-the-benchmark"
 
@@ -53,6 +54,7 @@ class Row(NamedTuple):
     budget_on: float | None = None
     path: str = "/v1/chat/completions"
     alone: str = ""  # the server that a row is about, where there is none to compare it with
+    spread: float = 0.0  # seconds in which the connections begin, one after the other
 
 
 def rows(quick: bool) -> list[Row]:
@@ -78,10 +80,14 @@ def rows(quick: bool) -> list[Row]:
         name, path = f"gateway-durable-{kind.lower()}", "/v1/responses"
         label = f"a durable event, 20 runs of 200, {kind}"
         found.append(Row(name, label, MESSAGES, _run("n=200"), 40, 20, 200, 80.0, None, path, kind))
-        label = f"a durable event, {100 if quick else 1_000} runs of {count}, 10 a second, {kind}"
         size = 100 if quick else 1_000
+        label = f"a durable event, {size:,} runs of {count}, 10 a second, {kind}"
         budget = None if quick else 120.0  # of so many runs and events: in shorter ones, beginning them is what counts
-        found.append(Row(f"{name}-many", label, MESSAGES, _run(slow), size, size, count, budget, None, path, kind))
+        for end, how, spread in (("", "", 0.0), ("-spread", f", begun within {_SPREAD:g} s", _SPREAD)):
+            row = Row(
+                f"{name}-many{end}", label + how, MESSAGES, _run(slow), size, size, count, budget, None, path, kind
+            )
+            found.append(row._replace(spread=spread))
     return found
 
 
@@ -250,7 +256,7 @@ def asked(server: Server, row: Row, total: int | None = None) -> Json:
     job = {
         "port": server.port, "path": row.path, "headers": {"authorization": f"Bearer {KEY}"},
         "body": body, "total": total or row.total, "connections": row.connections, "events": row.events,
-        "patience": 120,
+        "patience": 120, "spread": row.spread,
     }  # fmt: skip
     before = server.cpu()
     found = load(job)

@@ -27,6 +27,7 @@ __all__ = [
     "dump",
     "dump_text",
     "dumped",
+    "escapes_ascii",
     "is_exact",
     "load",
     "load_all",
@@ -208,6 +209,19 @@ def dump(value: Any) -> bytes:
         return orjson.dumps(value)
     except TypeError:
         return dump_text(value).encode()
+
+
+def escapes_ascii(text: bytes) -> bool:
+    """Whether JSON text escapes a printable ASCII character by its number, so that a search may miss what it spells.
+
+    >>> escapes_ascii(rb'["\\u0041"]'), escapes_ascii(rb'["\\n\\u000b"]')
+    (True, False)
+    """
+    # The plain search is twice as fast as the pattern, and nearly always enough.
+    return b"\\u00" in text and _ASCII.search(text) is not None
+
+
+_ASCII = re.compile(rb"\\u00[2-7]")
 
 
 def dump_text(value: Any) -> str:

@@ -21,7 +21,7 @@ from hmac import compare_digest
 from typing import TYPE_CHECKING, Any
 
 from ..engine.pairs.origins import is_own
-from ..foundation.json_codec import dump, dump_text, load_text
+from ..foundation.json_codec import dump, dump_text, escapes_ascii, load_text
 from ..foundation.secret import DIGEST, Secret, SecretLike, process_secret
 from .untrusted import TURN, is_reply, joined_parts, untrusted, valid_pieces
 
@@ -123,7 +123,7 @@ def escaped_all(value: Any) -> Any:
 
 def escaped_json(text: bytes) -> bytes:
     """Complete lines of JSON, or of events of it, with every such string escaped; other bytes stay as they are."""
-    if _STEM_BYTES not in text and _SPELLED.search(text) is None:
+    if _STEM_BYTES not in text and not escapes_ascii(text):
         return text
     return _STRING.sub(_escaped_string, text)
 
@@ -138,7 +138,6 @@ def _escaped_string(found: re.Match[bytes]) -> bytes:
 
 
 _STEM_BYTES = _STEM.encode()
-_SPELLED = re.compile(rb"\\u00[2-7]")  # JSON may spell any letter so
 _STRING = re.compile(rb'"(?:[^"\\\r\n]|\\.)*"')
 
 

@@ -23,7 +23,7 @@ from ...client.upstreams.upstream import Upstream
 from ...engine.pairs.reading import Reader
 from ...engine.registry import adapter, protocols, provider_of, split
 from ...foundation.errors import CapabilityRefused, InvalidBody, InvalidRequestError, NotFoundError
-from ...foundation.json_codec import copied, dump, parse
+from ...foundation.json_codec import copied, dump, escapes_ascii, parse
 from ...foundation.secret import Secret
 from ...losses import Loss, Losses
 from ...passes.convert import write
@@ -46,8 +46,6 @@ _CACHED = ("instructions", "tools", "tool_choice")  # what a cached prompt has b
 _FORMATS = {"mpeg": "mp3", "x-wav": "wav", "wave": "wav"}
 _TEXTS = ("text/", "application/json", "application/xml", "application/yaml", "application/x-yaml")
 _MOST = 500  # different files of one request and its history
-# JSON may spell a key with escapes, which clients do not do for these letters by accident.
-_ESCAPED = re.compile(rb"\\u00[2-7]")
 
 
 @lru_cache(64)
@@ -108,7 +106,7 @@ def has_references(surface: str, content: bytes) -> bool:
     >>> has_references("openai-chat", b'{"file": {"file_id": "file-1"}}'), has_references("openai-chat", b'{"a": "b"}')
     (True, False)
     """
-    return any(mark in content for mark in _marks(surface)) or _ESCAPED.search(content) is not None
+    return any(mark in content for mark in _marks(surface)) or escapes_ascii(content)
 
 
 class _Named(NamedTuple):
