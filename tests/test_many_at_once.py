@@ -9,7 +9,8 @@ import pytest
 
 import unified_llm as ul
 from unified_llm.foundation.generated_ids import made_among, made_id
-from unified_llm.foundation.json_codec import dump_text, load_all, load_exact, load_objects, load_text
+from unified_llm.foundation.json_codec import dump_text, load_text
+from unified_llm.foundation.json_texts import load_all, load_exact, load_objects
 
 CHAT, MESSAGES = "openai-chat", "anthropic-messages"
 GEMINI, STEPS = "google-generate-content", "google-interactions"

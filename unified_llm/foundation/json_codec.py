@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 import threading
 from typing import Any
@@ -20,7 +19,7 @@ from .errors import InvalidBody
 from .json_paths import MAX_DEPTH, Keys, pointer
 
 __all__ = [
-    "arguments_of",
+    "Parsed",
     "copied",
     "deep_path",
     "detached",
@@ -28,11 +27,10 @@ __all__ = [
     "dump_text",
     "dumped",
     "escapes_ascii",
+    "has_long",
+    "is_deep",
     "is_exact",
     "load",
-    "load_all",
-    "load_exact",
-    "load_objects",
     "load_text",
     "parse",
     "too_deep",
@@ -95,7 +93,7 @@ def _refuse_deep(value: Any) -> None:
         raise too_deep(path)
 
 
-def _is_deep(text: bytes, value: Any) -> bool:
+def is_deep(text: bytes, value: Any) -> bool:
     """Whether a value that orjson made of this text is nested too deeply."""
     # Each level takes a bracket that opens, and most texts have not so many.
     if len(text) < _SHALLOW or text.count(b"{") + text.count(b"[") <= MAX_DEPTH:
@@ -117,7 +115,7 @@ _LOOKS = 4
 _SHORT = 2_048
 
 
-def _has_long(raw: bytes) -> bool:
+def has_long(raw: bytes) -> bool:
     """Whether an integer may have 19 digits.
 
     So long a run covers three of every sixth byte, which are looked at first where a text is long. Runs of digits
@@ -143,9 +141,9 @@ def parse(data: bytes | bytearray | memoryview | str, notes: list[Keys] | None =
     """
     try:
         raw = data if type(data) is bytes else data.encode() if isinstance(data, str) else bytes(data)
-        if not _has_long(raw):
+        if not has_long(raw):
             value = orjson.loads(raw)
-            if _is_deep(raw, value):
+            if is_deep(raw, value):
                 _refuse_deep(value)
             return value
     except (orjson.JSONDecodeError, UnicodeEncodeError):
@@ -157,6 +155,29 @@ def parse(data: bytes | bytearray | memoryview | str, notes: list[Keys] | None =
         raise InvalidBody("", _TOO_DEEP) from error
     except ValueError as error:
         raise error if isinstance(error, InvalidBody) else InvalidBody("", f"not JSON: {error}") from error
+
+
+class Parsed:
+    """A JSON text with its value, which the first conversion has for its own; each later one parses the text again.
+
+    Raises `InvalidBody`, as `parse` does.
+    """
+
+    __slots__ = ("_notes", "_taken", "_text", "value")
+
+    def __init__(self, text: bytes) -> None:
+        self._notes: list[Keys] = []
+        self._text, self._taken = text, False
+        self.value: Any = parse(text, self._notes)
+
+    def take(self, notes: list[Keys] | None = None) -> Any:
+        """A value that nothing else changes; `notes` are those of `parse`."""
+        if self._taken:
+            return parse(self._text, notes)
+        self._taken = True
+        if notes is not None:
+            notes += self._notes
+        return self.value
 
 
 def detached(value: Any, notes: list[Keys] | None = None) -> Any:
@@ -182,7 +203,7 @@ def copied(value: Any) -> Any:
     except TypeError:
         _refuse_deep(value)
         raise
-    if _has_long(text):
+    if has_long(text):
         raise ValueError("integers that orjson changes")
     copy = orjson.loads(text)
     if not is_exact(text, value, copy):
@@ -239,9 +260,9 @@ def load_text(text: str | bytes) -> Any:
     """
     try:
         raw = text.encode() if isinstance(text, str) else text
-        if not _has_long(raw):
+        if not has_long(raw):
             value = orjson.loads(raw)
-            if not _is_deep(raw, value):
+            if not is_deep(raw, value):
                 return value
     except ValueError:
         pass
@@ -252,70 +273,6 @@ def load_text(text: str | bytes) -> Any:
     if len(text) >= _SHALLOW and deep_path(value) is not None:
         raise ValueError(_TOO_DEEP)
     return value
-
-
-# Between texts that are parsed at once: a string that is unknown to the author of a text, so that each text has to
-# be a value of its own. Letters, so that it is not a long number.
-_BETWEEN = os.urandom(16).hex().translate(str.maketrans("0123456789", "ghijklmnop"))
-
-
-def load_all(texts: list[Any]) -> list[Any] | None:
-    """What `load_text` gives of each of these texts, at once; None where they have to be looked at one by one.
-
-    >>> load_all(['{"a": 1}', '[2]']), load_all(['{"a": 1}', 'Hi'])
-    ([{'a': 1}, [2]], None)
-    """
-    try:
-        raw = f',"{_BETWEEN}",'.join(texts).encode()
-        if _has_long(raw):
-            return None
-        values = orjson.loads(b"[" + raw + b"]")
-    except (ValueError, TypeError):
-        return None
-    if _is_deep(raw, values):
-        return None
-    whole = len(values) == 2 * len(texts) - 1 and values[1::2] == [_BETWEEN] * (len(texts) - 1)
-    return values[::2] if whole else None
-
-
-def load_objects(texts: list[Any]) -> list[dict[str, Any] | None]:
-    """The JSON objects that these texts stand for, None for what stands for none."""
-    values = load_all(texts)
-    if values is None:
-        values = list(map(_object, texts))
-    if set(map(type, values)) == {dict}:
-        return values
-    return [value if type(value) is dict else None for value in values]
-
-
-def load_exact(texts: list[Any]) -> list[dict[str, Any] | None]:
-    """The JSON objects whose text these are to the letter, as `dump_text` gives it; None for any other text."""
-    values = load_objects(texts)
-    if None in values or dump_text(values) != f"[{','.join(texts)}]":
-        return [value if value is not None and dump_text(value) == text else None for value, text in zip(values, texts)]
-    return values
-
-
-def arguments_of(items: list[dict[str, Any]], exact: bool = False) -> list[dict[str, Any] | None]:
-    """The arguments of each item, by its number, where they are the text of an object; None for any other item.
-
-    `exact` is for callers that print them again: None, too, for a text that would not come out to the letter.
-    """
-    places = [number for number, item in enumerate(items) if "arguments" in item]
-    out: list[dict[str, Any] | None] = [None] * len(items)
-    if not places:
-        return out
-    load = load_exact if exact else load_objects
-    for number, value in zip(places, load([items[number]["arguments"] for number in places])):
-        out[number] = value
-    return out
-
-
-def _object(text: Any) -> Any:
-    try:
-        return load_text(text) if type(text) is str else None
-    except ValueError:
-        return None
 
 
 def _finite(number: str) -> float:
@@ -375,6 +332,8 @@ def _unicode(text: str, path: Keys, notes: list[Keys] | None) -> str:
 
 def load(body: Any, notes: list[tuple[Any, ...]] | None = None) -> Any:
     """What the caller passed as a JSON tree of our own."""
+    if type(body) is Parsed:
+        return body.take(notes)
     if type(body) is bytes or isinstance(body, (bytes, bytearray, memoryview)):
         return parse(body, notes)
     if hasattr(body, "model_dump"):

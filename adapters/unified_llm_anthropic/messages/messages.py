@@ -16,7 +16,7 @@ from unified_llm.engine.pairs.mapping import ILL_TYPED, Fated, IllTyped, are_obj
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.citation_spans import split_text
-from unified_llm.foundation.json_codec import arguments_of
+from unified_llm.foundation.json_texts import arguments_of
 from unified_llm.provenance.opaque import is_sealed
 
 from .blocks import blocks

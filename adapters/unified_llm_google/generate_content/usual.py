@@ -16,7 +16,8 @@ from unified_llm.engine.pairs.outline import CALL, RESULT, ROLES, USER
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.generated_ids import is_made, made_among, made_id, seed_of
-from unified_llm.foundation.json_codec import dump_text, load_objects
+from unified_llm.foundation.json_codec import dump_text
+from unified_llm.foundation.json_texts import load_objects
 from unified_llm.provenance.opaque import is_constant, is_envelope, opaque_piece
 
 from .signature import KIND, SLOT

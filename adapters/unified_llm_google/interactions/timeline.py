@@ -14,7 +14,7 @@ from typing import Any
 from unified_llm.engine.pairs.origins import is_own
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.foundation.json_codec import arguments_of
+from unified_llm.foundation.json_texts import arguments_of
 from unified_llm.provenance.opaque import anchor_of, is_envelope, is_reply, open_sealed, restore, seal
 
 from .hosted import HOSTED

@@ -19,6 +19,7 @@ from .api_errors import unusable
 from .deadline import Deadline
 
 if TYPE_CHECKING:
+    from ...foundation.json_codec import Parsed
     from ..telemetry.operation import Operation, Telemetry
 
 __all__ = ["Answer", "Ask", "Effect", "Hop", "OnFailure", "Opened", "Outgoing", "answer_kind", "lowered"]
@@ -36,8 +37,8 @@ class Ask:
     stands for it where the upstream has none either. `deadline` is when the call ends, with everything in it.
     `at` and `answer_id` are the time (seconds since 1970) and the id of an answer that has none, `previous` is the
     answer that the caller went on from. `on_failure` is called with each upstream that failed, and its error.
-    `raw` are the bytes of `body`, where they have the same content: each conversion parses a document of its own from
-    them, which costs less than a copy. `outgoing` is a request that is ready as it is: then nothing is converted.
+    `given` is the text that `body` was parsed from, where nothing was put into it: a conversion of that copies nothing.
+    `outgoing` is a request that is ready as it is: then nothing is converted.
     `losses` came about before the conversion. `telemetry` has the hooks that are called. Headers and queries of the
     caller's are the upstream's: they go to no other.
     """
@@ -58,7 +59,7 @@ class Ask:
     previous: str | None = None
     repair: Repair = "auto"
     on_failure: OnFailure | None = None
-    raw: bytes | None = None
+    given: Parsed | None = None
     outgoing: Outgoing | None = None
     losses: Losses = field(default_factory=Losses)
     telemetry: Telemetry | None = None

@@ -156,7 +156,7 @@ def _converted(ask: Ask, upstream: Upstream) -> Converted:
         options |= {"scope": upstream.scope, "provider": upstream.provider}
         return write(body, upstream.protocol, ask.kind, repair=ask.repair, **options)
     done = convert(
-        ask.raw if ask.raw is not None and body is ask.body else body,
+        ask.given if ask.given is not None and body is ask.body else body,
         source=ask.source,
         target=upstream.protocol,
         kind=ask.kind,

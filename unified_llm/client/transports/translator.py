@@ -28,7 +28,7 @@ from ...foundation.errors import (
     UnknownProtocol,
     UnknownProvider,
 )
-from ...foundation.json_codec import dump, parse
+from ...foundation.json_codec import Parsed, dump
 from ...foundation.secret import Secret, SecretLike
 from ...foundation.urls import filled
 from ...losses import Levels, Losses
@@ -145,7 +145,8 @@ class Translator:
                 NotFoundError(f"unsupported route {incoming.method} {incoming.path}; {why}"), surface
             )
         try:
-            body = parse(incoming.content) if incoming.content.strip() else None
+            given = Parsed(incoming.content) if incoming.content.strip() else None
+            body = None if given is None else given.value
             said = body.get("model") if isinstance(body, dict) else None
             model = match.names.get("model") or (said if isinstance(said, str) else None)
             if (told := kept(self.memory, match, incoming.query, self._caller(incoming))) is not None:
@@ -154,7 +155,7 @@ class Translator:
             asked = self.upstreams(model) if "id" not in match.names or self._given.is_fixed else []
             if match.route.kind.endswith("request"):
                 asked = [settled(each, body, match.protocol) for each in asked]
-                return (yield from self._request(incoming, match, body, asked))
+                return (yield from self._request(incoming, match, body, given, asked))
             return (yield from self._stored(incoming, match, body, asked))
         except APIError as error:
             # Without an answer the SDK sees what it would see without us; with one, or a reason not to retry, a reply.
@@ -169,7 +170,7 @@ class Translator:
             return self.error_reply(InvalidRequestError(str(error), error={"type": "invalid_request"}), match.protocol)
 
     def _ask(
-        self, incoming: Incoming, match: Match, body: Any, raw: bytes | None = None, previous: str | None = None
+        self, incoming: Incoming, match: Match, body: Any, given: Parsed | None = None, previous: str | None = None
     ) -> Ask:
         shown = own_headers(match.protocol, incoming.headers)
         query = {name: value for name, value in incoming.query.items() if name != "key"}
@@ -187,7 +188,7 @@ class Translator:
             answer_id=os.urandom(16).hex(),
             previous=previous,
             on_failure=self.on_failure,
-            raw=raw,
+            given=given,
             telemetry=self.telemetry,
         )
 
@@ -201,14 +202,13 @@ class Translator:
         return OfRequest(Scoped(self.vault, caller) if caller else self.vault)
 
     def _request(
-        self, incoming: Incoming, match: Match, body: Any, asked: Sequence[Upstream]
+        self, incoming: Incoming, match: Match, body: Any, given: Parsed | None, asked: Sequence[Upstream]
     ) -> Generator[Any, Any, Reply]:
         caller = self._caller(incoming)
         known = self.memory.recalled(body, match.protocol, asked, caller)
-        raw = incoming.content if known is body and body is not None else None
         is_request = match.route.kind == "request"
         previous = (body.get(keeps(match.protocol)) or None) if is_request and known is not body else None
-        ask = self._ask(incoming, match, {} if known is None else known, raw, previous)
+        ask = self._ask(incoming, match, {} if known is None else known, given if known is body else None, previous)
         if not is_request:
             return (yield from self._counted(ask, match, asked))
         found = yield from steps(ask, asked, self.retry)
