@@ -117,6 +117,28 @@ def test_background_work_over_another_protocol_is_awaited(protocol: str) -> None
     assert len([loss for loss in losses if loss.path == "/background"]) == 1
 
 
+@pytest.mark.parametrize("protocol", ["anthropic-messages", "amazon-converse"])
+def test_an_answer_that_the_memory_keeps_is_not_called_unstored(protocol: str) -> None:
+    losses: list[ul.Loss] = []
+    http = ul.http_client(f"local/echo:{protocol}", on_losses=losses.extend)
+    client = openai.OpenAI(api_key="unused", http_client=http, max_retries=0)
+    sent = client.responses.create(model="m", input="Hi", store=True)
+    assert client.responses.retrieve(sent.id) == sent
+    found = [loss for loss in losses if loss.path == "/store"]
+    assert [(loss.fate, loss.capability) for loss in found] == [("emulated", "state.store")]
+    assert "memory of this process" in found[0].detail
+    client.responses.create(model="m", input="Hi", store=False)
+    assert "lost" not in [loss.fate for loss in losses if loss.path == "/store"]
+
+
+def test_a_completion_that_nothing_keeps_is_called_unstored() -> None:
+    losses: list[ul.Loss] = []
+    http = ul.http_client("local/echo:anthropic-messages", on_losses=losses.extend)
+    client = openai.OpenAI(api_key="unused", http_client=http, max_retries=0)
+    client.chat.completions.create(model="m", messages=[{"role": "user", "content": "Hi"}], store=True)
+    assert [loss.fate for loss in losses if loss.path == "/store"] == ["lost"]
+
+
 def test_background_work_over_its_own_protocol_is_left_to_the_upstream() -> None:
     under_way = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "output": [], "status": "queued"}
     canned = Canned(under_way, protocol="openai-responses")

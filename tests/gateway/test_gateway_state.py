@@ -316,6 +316,15 @@ def test_a_gateway_starts_without_its_database(house: House, url: str) -> None:
     assert made["store"] is False and house.ask(gateway, "GET", f"{RESPONSES}/{made['id']}").status_code == 503
 
 
+@pytest.mark.parametrize("path", [RESPONSES, INTERACTIONS])
+def test_a_response_that_is_stored_is_not_called_unstored(house: House, path: str) -> None:
+    body = {"model": "anthropic-messages", "input": "Good morning.", "store": True}
+    done = house.ask(house.gateway(), "POST", path, json=body)
+    losses = json.loads(done.headers["x-unified-llm-losses"])
+    assert ["/store", "state.store", "emulated", "source"] in losses["first"]
+    assert losses["count"] == len(losses["first"])
+
+
 failures = pytest.mark.parametrize("method", ["_commit", "put"])
 
 
@@ -328,7 +337,8 @@ def test_a_response_that_could_not_be_stored_says_so(
     body = {"model": "anthropic-messages", "input": "Good morning.", "store": True}
     done = house.ask(gateway, "POST", path, json=body)
     assert done.status_code == 200 and done.json()["store"] is False
-    assert ["/store", "state.store", "lost", "source"] in json.loads(done.headers["x-unified-llm-losses"])["first"]
+    losses = json.loads(done.headers["x-unified-llm-losses"])
+    assert [each for each in losses["first"] if each[0] == "/store"] == [["/store", "state.store", "lost", "source"]]
     said = house.ask(gateway, "POST", path, json={**body, "stream": True}).text
     events = [json.loads(line[6:]) for line in said.split("\n") if line.startswith("data: {")]
     last = [each for each in events if each.get("type", each.get("event_type", "")).endswith("completed")][-1]

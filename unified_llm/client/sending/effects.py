@@ -37,6 +37,7 @@ class Ask:
     stands for it where the upstream has none either. `deadline` is when the call ends, with everything in it.
     `at` and `answer_id` are the time (seconds since 1970) and the id of an answer that has none, `previous` is the
     answer that the caller went on from. `on_failure` is called with each upstream that failed, and its error.
+    `kept` is where answers are kept for the source's client, if not by the upstream: as a detail of the loss report.
     `given` is the text that `body` was parsed from, where nothing was put into it: a conversion of that copies nothing.
     `outgoing` is a request that is ready as it is: then nothing is converted.
     `losses` came about before the conversion. `telemetry` has the hooks that are called. Headers and queries of the
@@ -57,6 +58,7 @@ class Ask:
     at: int | None = None
     answer_id: str = ""
     previous: str | None = None
+    kept: str = ""
     repair: Repair = "auto"
     on_failure: OnFailure | None = None
     given: Parsed | None = None

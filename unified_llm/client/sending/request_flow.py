@@ -28,7 +28,7 @@ from ...foundation.urls import check_headers, check_query, check_text
 from ...foundation.usage_errors import InvalidArgument
 from ...losses import Losses
 from ...passes.convert import Converted, convert, write
-from ..state.store import check_state, takes, without_background, without_beta, without_thread
+from ..state.store import check_state, takes, with_own_store, without_background, without_beta, without_thread
 from ..telemetry.operation import SILENT, Hooked, Operation, log_skipped
 from ..upstreams.upstream import Upstream
 from .advice import advice
@@ -165,6 +165,7 @@ def _converted(ask: Ask, upstream: Upstream) -> Converted:
         repair=ask.repair,
         **options,
     )
+    done = with_own_store(done, ask.source, ask.kept) if ask.kept and done.losses else done
     return without_background(done, ask.source, upstream)
 
 

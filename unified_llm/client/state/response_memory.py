@@ -74,6 +74,8 @@ class Memory:
     be used by several threads.
     """
 
+    place: str = "kept in the memory of this process"
+
     def __init__(self, limit: int = 32_000_000, secret: Secret | None = None) -> None:
         self.limit = limit
         self.secret = secret

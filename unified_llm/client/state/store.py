@@ -22,7 +22,7 @@ from ...passes.convert import Converted
 from ..upstreams.upstream import Upstream
 
 __all__ = ["PREVIOUS", "MemoryStore", "Store", "check_state", "continued", "has_names", "recalled", "takes", "threaded",
-           "unknown", "without_background", "without_beta", "without_thread"]  # fmt: skip
+           "unknown", "with_own_store", "without_background", "without_beta", "without_thread"]  # fmt: skip
 
 Node = dict[str, Any]
 
@@ -164,6 +164,15 @@ def without_background(done: Converted, source: str, upstream: Upstream) -> Conv
     value = {key: each for key, each in done.value.items() if key != field} if is_asked else done.value
     loss = Loss(f"/{theirs}", _STATE["background"], "emulated", "awaited at once", "source")
     return replace(done, value=value, losses=Losses([*kept, loss]))
+
+
+def with_own_store(done: Converted, source: str, where: str) -> Converted:
+    """A converted request whose `store` is not lost with an upstream that keeps no answers: they are kept `where`."""
+    path = f"/{takes(split(source)[0], 'store')}"
+    if not any((loss.path, loss.fate) == (path, "lost") for loss in done.losses):
+        return done
+    own = Loss(path, "state.store", "emulated", where, "source")
+    return replace(done, losses=Losses([own if loss.path == path else loss for loss in done.losses]))
 
 
 def without_beta(http: Mapping[str, Any], source: str, upstream: Upstream) -> Mapping[str, Any]:

@@ -187,6 +187,7 @@ class Translator:
             at=int(time.time()),
             answer_id=os.urandom(16).hex(),
             previous=previous,
+            kept=self.memory.place if match.route.kind == "request" and keeps(match.protocol) else "",
             on_failure=self.on_failure,
             given=given,
             telemetry=self.telemetry,

@@ -50,6 +50,8 @@ _FRAMES = 16  # of a stream, in which its id has to come
 class Recalled(Memory):
     """The history that one request goes on from, already fetched, in the place of a transport's memory."""
 
+    place: str = "stored by the gateway"
+
     def __init__(self, turns: Sequence[Turn] | None, secret: Secret, files: References | None = None) -> None:
         super().__init__(0, secret)
         self.history = turns
@@ -379,11 +381,12 @@ def _unstored_event(frame: bytes, field: str) -> bytes:
 
 
 def _with_loss(header: str, loss: Sequence[str]) -> str:
-    """The header of losses with one more: path, capability, fate, side."""
+    """The header of losses with one more (path, capability, fate, side), in place of any other of its path."""
     try:
         told = json.loads(header)
     except ValueError:
         told = {"count": 0, "first": []}
-    told["count"] += 1
-    told["first"].insert(0, list(loss))
+    others = [each for each in told["first"] if each[0] != loss[0]]
+    told["count"] += 1 + len(others) - len(told["first"])
+    told["first"] = [list(loss), *others]
     return json.dumps(told, separators=(",", ":"))
