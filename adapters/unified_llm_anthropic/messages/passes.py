@@ -14,6 +14,7 @@ from typing import Any
 from unified_llm.engine.bridge import Joined
 from unified_llm.engine.pairs.mapping import Fated
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.text_fallbacks import without_media
 from unified_llm.models.profiles import ModelProfile
 from unified_llm.passes.tools.tool_choice import ChoiceIndex, entry_keys, tool_keys
 
@@ -44,6 +45,8 @@ def settle_prompt(c: Node, w: Writer, x: Joined) -> None:
         _call_directly(c, x)
         written = w.context["tools written"] = write_tools(c["tools"], w)
     _hoist(c, w, x)
+    if type(c.get("instructions")) is list:
+        c["instructions"] = without_media(c["instructions"], w, "system is text only") or None
     if c.get("container") is not None and w.facing == "provider":
         w.report(w.doc, ("container",), "lost", "foreign")
         del c["container"]

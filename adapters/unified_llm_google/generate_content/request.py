@@ -11,6 +11,7 @@ from unified_llm.engine.pairs.mapping import NATIVE, Fated, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.output_limit import raise_output_limit
+from unified_llm.engine.shared.text_fallbacks import without_media
 from unified_llm.foundation.errors import InvalidBody
 from unified_llm.models.profiles import profile
 
@@ -33,6 +34,7 @@ Node = dict[str, Any]
 
 _SYSTEM = frozenset(("system", "developer"))
 _SYSTEM_KEY = "systemInstruction"
+_TEXT_ALONE = "the system instruction is text"
 _OBJECTS = {dict}
 _ANY_ROLE = ("user", "model", "system")
 _FLAG = "includeServerSideToolInvocations"
@@ -144,7 +146,7 @@ def _write_system(c: Node, history: Any, w: Writer) -> tuple[Node | None, Any]:
     if type(instructions) is str:
         written.append({"text": instructions})
     elif given:
-        written += write_parts(instructions, w)
+        written += write_parts(without_media(instructions, w, _TEXT_ALONE), w)
     if type(history) is list:
         index = 0
         while index < len(history) and _is_system(history[index], w):
@@ -168,7 +170,7 @@ def _write_system_message(c: Node, w: Writer) -> list[Any]:
     content = c.pop("content", None)
     if type(content) is str:
         return [{"text": content}] if content else []
-    return write_parts(content or [], w)
+    return write_parts(without_media(content or [], w, _TEXT_ALONE), w)
 
 
 # ---- signatures that the provider demands ---------------------------------------------------------------------------

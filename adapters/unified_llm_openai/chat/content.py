@@ -14,7 +14,12 @@ from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.citation_spans import add_bounds
-from unified_llm.engine.shared.text_fallbacks import is_text_only, part_as_text, transcript_as_text
+from unified_llm.engine.shared.text_fallbacks import (
+    is_text_only,
+    part_as_text,
+    transcript_as_text,
+    without_media,
+)
 
 from ..cache import read_cache, write_cache
 from ..citations import name_page
@@ -301,8 +306,10 @@ _WIRE_KINDS = {
 }
 
 
-def takeable(content: Any, w: Writer) -> Any:
+def takeable(content: Any, w: Writer, role: str | None = None) -> Any:
     """The content without the parts that the server of the dialect does not take, which are reported."""
+    if role in ("system", "developer"):
+        content = without_media(content, w, "system messages hold text only")
     if w.same or not w.dialect or type(content) is not list:
         return content
     kinds, formats, out = w.dialect.get("parts"), w.dialect.get("audio_formats"), []

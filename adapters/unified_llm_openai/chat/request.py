@@ -217,7 +217,7 @@ def _write_instructions(c: Node, w: Writer) -> list[Node]:
         return []
     if type(instructions) is list and any("role" in entry for entry in instructions):
         return write_messages(instructions, w)
-    content = w.parts(user_parts, instructions)
+    content = w.parts(user_parts, takeable(instructions, w, "system"))
     return [{"role": "system", "content": content}] if content != [] or w.source == w.protocol else []
 
 
@@ -296,7 +296,7 @@ def _write_message(item: Node, c: Node, w: Writer) -> Node:
     if plain and w.form(content[0], "string"):
         wire.update(w.piece(write_text_control, content[0]))
     else:
-        wire["content"] = "" if content is None else w.parts(user_parts, takeable(content, w))
+        wire["content"] = "" if content is None else w.parts(user_parts, takeable(content, w, role))
     if content is None:
         w.added(wire, "content", "no value in the source")
     elif wire["content"] == [] and w.source != w.protocol:

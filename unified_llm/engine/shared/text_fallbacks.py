@@ -10,12 +10,13 @@ from typing import Any
 from ..pairs.mapping import Fated
 from ..pairs.writing import Writer
 
-__all__ = ["is_text_only", "part_as_text", "transcript_as_text"]
+__all__ = ["is_text_only", "part_as_text", "transcript_as_text", "without_media"]
 
 Node = dict[str, Any]
 
 _FILES = ("file_data", "file_url", "file_uri", "file_id")
 _DOCUMENTS = frozenset(("input_file", "output_file"))
+_MEDIA = _DOCUMENTS | {f"{side}_{kind}" for side in ("input", "output") for kind in ("image", "audio", "video")}
 _AS_TEXT = "sent as text"
 
 
@@ -29,6 +30,19 @@ def is_text_only(part: Node) -> bool:
     if kind in _DOCUMENTS:
         return not any(part.get(key) for key in _FILES) and bool(part.get("text") or part.get("content"))
     return kind == "search_result" and bool(part.get("content"))
+
+
+def without_media(content: Any, w: Writer, reason: str) -> Any:
+    """The parts of a system text that are text; the others, which few protocols have there, are reported."""
+    if type(content) is not list or not w.crosses:
+        return content
+    out = []
+    for part in content:
+        if part.get("type") in _MEDIA and not is_text_only(part):
+            w.drop(part, reason)
+        else:
+            out.append(part)
+    return out
 
 
 def part_as_text(c: Node, w: Writer) -> str | None:
