@@ -1,4 +1,4 @@
-"""Fields that the official SDKs declare, each alone in a small request, and what the other protocols' SDKs take of it."""
+"""Fields that the official SDKs declare, each alone in a small request, as the other protocols' SDKs take them."""
 
 from __future__ import annotations
 
@@ -40,3 +40,60 @@ def test_a_developer_message_keeps_its_text_where_no_image_can_be(target: str) -
     assert "Be brief." in str(done.value)
     done = converted({"model": "m", "input": [{**rules, "content": [image]}, USER]}, "openai-responses", target)
     assert fates(done)["/input/0/content/0"] == "lost"
+
+
+@pytest.mark.parametrize("target", GOOGLE)
+@pytest.mark.parametrize("tier", ["fast", "ultrafast"])
+def test_the_fast_tiers_of_openai_are_the_priority_of_google(target: str, tier: str) -> None:
+    done = converted({"model": "m", "input": "Hi", "service_tier": tier}, "openai-responses", target)
+    assert done.value.get("serviceTier", done.value.get("service_tier")) == "priority"
+    assert fates(done)["/service_tier"] == "approximated"
+
+
+@pytest.mark.parametrize("source", ["openai-responses", "anthropic-messages"])
+def test_a_place_of_a_search_without_a_type_has_the_only_one(source: str) -> None:
+    tool = {"type": "web_search", "user_location": {"city": "Oslo"}}
+    body: dict[str, Any] = {"model": "m", "input": "Hi", "tools": [tool]}
+    if source == "anthropic-messages":
+        tool = {"type": "web_search_20250305", "name": "web_search", "user_location": {"city": "Oslo"}}
+        body = {"model": "m", "max_tokens": 9, "messages": [USER], "tools": [tool]}
+    done = converted(body, source, "openai-chat")
+    wanted = {"type": "approximate", "approximate": {"city": "Oslo"}}
+    assert done.value["web_search_options"]["user_location"] == wanted
+
+
+def test_a_strict_tool_without_parameters_has_the_closed_schema_that_claude_demands() -> None:
+    tool = {"type": "function", "function": {"name": "now", "strict": True}}
+    done = converted({"model": "m", "messages": [USER], "tools": [tool]}, "openai-chat", "anthropic-messages")
+    schema = {"type": "object", "properties": {}, "additionalProperties": False}
+    assert done.value["tools"] == [{"name": "now", "strict": True, "input_schema": schema}]
+    done = ul.convert(
+        {"model": "m", "messages": [USER], "tools": [tool]}, source="openai-chat", target="amazon-converse"
+    )
+    assert done.value["toolConfig"]["tools"][0]["toolSpec"]["inputSchema"] == {"json": schema}
+
+
+@pytest.mark.parametrize(
+    ("languages", "lost"), [(("en", "en"), []), (("en", "de"), [0, 1]), ((None, "en"), [1]), ((None, None), [])]
+)
+def test_two_voices_with_languages_go_to_generate_content(languages: tuple[Any, Any], lost: list[int]) -> None:
+    voices = [
+        {"speaker": name, "voice": voice, **({"language": language} if language else {})}
+        for name, voice, language in zip("AB", ("Kore", "Puck"), languages)
+    ]
+    body = {"model": "m", "input": "Hi", "response_modalities": ["audio"]}
+    done = converted({**body, "generation_config": {"speech_config": voices}}, *reversed(GOOGLE))
+    speech = done.value["generationConfig"]["speechConfig"]
+    found = speech["multiSpeakerVoiceConfig"]["speakerVoiceConfigs"]
+    assert [each["voiceConfig"]["prebuiltVoiceConfig"]["voiceName"] for each in found] == ["Kore", "Puck"]
+    assert speech.get("languageCode") == ("en" if languages == ("en", "en") else None)
+    assert fates(done) == {f"/generation_config/speech_config/{index}/language": "lost" for index in lost}
+
+
+def test_safety_policies_have_the_words_of_each_api_of_google() -> None:
+    tool = {"type": "computer_use", "environment": "browser", "disabled_safety_policies": ["account_creation"]}
+    body = {"model": "gemini-3-pro-preview", "input": "Hi", "tools": [tool]}
+    done = converted(body, "google-interactions", "google-generate-content")
+    assert done.value["tools"][0]["computerUse"]["disabledSafetyPolicies"] == ["ACCOUNT_CREATION"]
+    back = converted(done.value, "google-generate-content", "google-interactions")
+    assert back.value["tools"] == [tool]

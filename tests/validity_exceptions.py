@@ -32,7 +32,6 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "/continuationToken: not declared *": UNDECLARED + " (https://ai.google.dev/api/generate-content)",
         "/generationConfig/responseModalities/*: * is none *": WORDS,
         ": Invalid value at *(TYPE_ENUM), *": WORDS,
-        "/serviceTier: 'ultrafast' is none *": WORDS,
     },
     "google-interactions": {
         "/object: not declared *": UNDECLARED + " (https://ai.google.dev/api/interactions-api)",
@@ -41,7 +40,6 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         ": The value of 'input' must not be empty.": EMPTY,
         ": The required parameter 'input' is missing.": EMPTY,
         ": No function call found for function result *": CONTINUES,
-        ": Invalid value 'ultrafast' at 'service_tier'*": WORDS,
     },
     "openai-chat": {
         **{

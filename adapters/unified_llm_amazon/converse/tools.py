@@ -68,7 +68,8 @@ def _write_tool(c: Node, w: Writer) -> Node:
     if type(parameters) is dict:
         wire["inputSchema"] = {"json": parameters}
     elif not is_own(w):
-        wire["inputSchema"] = {"json": _NO_PARAMETERS}
+        closed = {"additionalProperties": False} if c.get("strict") is True else {}
+        wire["inputSchema"] = {"json": {**_NO_PARAMETERS, **closed}}
         w.added(wire, "inputSchema", "required by amazon-converse")
     if type(c.get("strict")) is bool:
         wire["strict"] = c.pop("strict")

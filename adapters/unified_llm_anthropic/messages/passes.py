@@ -44,6 +44,7 @@ def settle_prompt(c: Node, w: Writer, x: Joined) -> None:
         _allow(c, w)
         _call_directly(c, x)
         written = w.context["tools written"] = write_tools(c["tools"], w)
+        _close(written)
     _hoist(c, w, x)
     if type(c.get("instructions")) is list:
         c["instructions"] = without_media(c["instructions"], w, "system is text only") or None
@@ -211,6 +212,16 @@ def _allow(c: Node, w: Writer) -> None:
         else:
             w.drop(tool, "not among the tools that may be called")
     c["tools"] = kept
+
+
+_EMPTY = {"type": "object", "properties": {}}
+
+
+def _close(written: list[Any]) -> None:
+    """The schema of a strict tool without parameters excludes others, as the API demands of strict ones."""
+    for tool in written:
+        if tool.get("strict") is True and tool.get("input_schema") == _EMPTY:
+            tool["input_schema"] = {**_EMPTY, "additionalProperties": False}
 
 
 def _call_directly(c: Node, x: Joined) -> None:

@@ -142,9 +142,9 @@ _ENVIRONMENTS = Bimap(
 )
 _COMPUTER = (
     ("excludedPredefinedFunctions", "excluded_functions", list),
-    ("disabledSafetyPolicies", "disabled_safety_policies", list),
     ("enablePromptInjectionDetection", "enable_prompt_injection_detection", bool),
 )
+_POLICIES = "disabledSafetyPolicies"
 
 
 @tools.read("computerUse")
@@ -157,6 +157,10 @@ def read_computer(w: Node, r: Reader) -> Node:
     for name, hub, kind in _COMPUTER:
         if type(w.get(name)) is kind:
             tool[hub] = w.pop(name)
+    policies = w.get(_POLICIES)
+    if type(policies) is list and all(type(word) is str and word == word.upper() for word in policies):
+        tool["disabled_safety_policies"] = [word.lower() for word in w.pop(_POLICIES)]
+        r.place(tool, ("disabled_safety_policies",), (_POLICIES,))
     return tool
 
 
@@ -171,6 +175,9 @@ def _write_computer(c: Node, w: Writer) -> Node:
         wire["environment"] = _ENVIRONMENTS.write("browser")
         w.added(wire, "environment", "the API demands one")
     wire.update({name: c.pop(hub) for name, hub, kind in _COMPUTER if type(c.get(hub)) is kind})
+    policies = c.get("disabled_safety_policies")
+    if type(policies) is list and all(type(word) is str for word in policies):
+        wire[_POLICIES] = [word.upper() for word in c.pop("disabled_safety_policies")]
     return wire
 
 

@@ -300,6 +300,12 @@ def _read_speech(config: Node, c: Node, r: Reader) -> None:
     c["audio"] = {**c.get("audio", {}), **audio}
 
 
+def _is_speaker(each: Any) -> bool:
+    if type(each) is not dict or not {"speaker", "voice"} <= each.keys() <= {"speaker", "voice", "language"}:
+        return False
+    return all(type(value) is str for value in each.values())
+
+
 def _write_speech(c: Node, config: Node, w: Writer) -> None:
     audio = owned(c, "audio")
     if audio is None:
@@ -310,8 +316,15 @@ def _write_speech(c: Node, config: Node, w: Writer) -> None:
     if "language" in audio:
         speech["languageCode"] = audio.pop("language")
     speakers = audio.get("speakers")
-    if type(speakers) is list and all(type(each) is dict and each.keys() == {"speaker", "voice"} for each in speakers):
+    if type(speakers) is list and all(map(_is_speaker, speakers)):
         del audio["speakers"]
+        languages = [each.get("language") for each in speakers]
+        if "languageCode" in speech or len({*languages}) > 1:
+            for index, language in enumerate(languages):
+                if language is not None:
+                    w.report(w.doc, ("audio", "speakers", index, "language"), "lost", "one language for all voices")
+        elif languages and languages[0] is not None:
+            speech["languageCode"] = languages[0]
         speech["multiSpeakerVoiceConfig"] = {
             "speakerVoiceConfigs": [{"speaker": each["speaker"], **_voice_config(each["voice"])} for each in speakers]
         }

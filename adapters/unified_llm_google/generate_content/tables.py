@@ -107,7 +107,7 @@ FUNCTION_CALLING = Bimap({"AUTO": "auto", "ANY": "required", "NONE": "none", "VA
 
 SERVICE_TIERS = Bimap(
     {"flex": "flex", "priority": "priority", "standard": "default"},
-    writing={"auto": "standard", "scale": "priority"},
+    writing={"auto": "standard", "scale": "priority", "fast": "priority", "ultrafast": "priority"},
 )
 
 TOOL_TYPES = {

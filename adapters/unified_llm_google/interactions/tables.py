@@ -35,7 +35,10 @@ __all__ = [
 
 _TIER = Bimap(
     {"standard": "default"},
-    writing={"auto": "standard", "standard_only": "standard", "scale": "priority", "fast": "priority"},
+    writing={
+        **dict.fromkeys(("auto", "standard_only"), "standard"),
+        **dict.fromkeys(("scale", "fast", "ultrafast"), "priority"),
+    },
 )
 
 

@@ -206,10 +206,12 @@ def _write_web_search(c: Node, w: Writer) -> Node:
     if "search_context_size" in c:
         options["search_context_size"] = c.pop("search_context_size")
     if type(c.get("user_location")) is dict:
-        place = c.pop("user_location")
-        place = {key: value for key, value in place.items() if value is not None or not w.crosses}
-        location: Node = {"type": place.pop("type")} if "type" in place else {}
+        place = {key: value for key, value in c.pop("user_location").items() if value is not None or not w.crosses}
+        added = w.crosses and "type" not in place
+        location: Node = {"type": place.pop("type", "approximate")} if added or "type" in place else {}
         options["user_location"] = {**location, "approximate": place}
+        if added:
+            w.added(options["user_location"], "type", "there is one type")
     elif "user_location" in c:
         options["user_location"] = c.pop("user_location")
     return options
