@@ -97,3 +97,19 @@ def test_safety_policies_have_the_words_of_each_api_of_google() -> None:
     assert done.value["tools"][0]["computerUse"]["disabledSafetyPolicies"] == ["ACCOUNT_CREATION"]
     back = converted(done.value, "google-generate-content", "google-interactions")
     assert back.value["tools"] == [tool]
+
+
+@pytest.mark.parametrize(
+    ("tool", "path"),
+    [
+        ({"type": "apply_patch"}, "/tools/0"),
+        (
+            {"type": "mcp", "server_label": "a", "server_url": "https://mcp.example.com", "require_approval": "never"},
+            "/tools/0/require_approval",
+        ),
+    ],
+)
+def test_what_becomes_of_a_tool_that_code_may_call_is_reported_at_the_tool(tool: dict[str, Any], path: str) -> None:
+    body = {"model": "m", "input": "Hi", "tools": [{**tool, "allowed_callers": ["programmatic"]}]}
+    done = converted(body, "openai-responses", "anthropic-messages")
+    assert {path} <= fates(done).keys() <= {path, "/tools/0/allowed_callers"}

@@ -228,6 +228,7 @@ def write_part(
     if own is not None:
         x.own = own
     mark, outer, x.writer = len(x.raw), x.writer, w
+    before = len(w.raw)
     try:
         if passes or settle is not None:
             node = dict(root) if node is None else node
@@ -241,6 +242,12 @@ def write_part(
         wire = shape.write_or_explain(node, x)
     finally:
         x.writer = outer
+    if len(w.raw) > before and len(x.moved) > 1:
+        # What functions wrote of a node that a pass replaced.
+        w.raw[before:] = [
+            (x.moved[id(raw[0])][1], *raw[1:]) if id(raw[0]) in x.moved and raw[2] != "added" else raw
+            for raw in w.raw[before:]
+        ]
     if x.supplied:
         for keys, why in x.supplied:
             path = shape.places.get(keys) or path_in(shape, keys, wire) or ()
