@@ -113,3 +113,33 @@ def test_what_becomes_of_a_tool_that_code_may_call_is_reported_at_the_tool(tool:
     body = {"model": "m", "input": "Hi", "tools": [{**tool, "allowed_callers": ["programmatic"]}]}
     done = converted(body, "openai-responses", "anthropic-messages")
     assert {path} <= fates(done).keys() <= {path, "/tools/0/allowed_callers"}
+
+
+@pytest.mark.parametrize("target", ["openai-responses", "anthropic-messages"])
+def test_an_mcp_server_without_a_name_has_one_by_its_host(target: str) -> None:
+    tool = {"type": "mcp_server", "url": "https://mcp.example.com/sse"}
+    done = converted({"model": "m", "input": "Hi", "tools": [tool]}, "google-interactions", target)
+    servers = done.value["mcp_servers"] if target == "anthropic-messages" else done.value["tools"]
+    assert servers[0].get("name", servers[0].get("server_label")) == "mcp_example_com"
+    if target == "anthropic-messages":
+        assert done.value["tools"][0]["mcp_server_name"] == "mcp_example_com"
+
+
+@pytest.mark.parametrize("target", ["openai-chat", "openai-responses", "anthropic-messages"])
+def test_a_pdf_without_a_type_is_sent_as_one(target: str) -> None:
+    pdf = {"type": "document", "data": "JVBERi0xLjQ="}
+    step = {"type": "user_input", "content": [pdf, {"type": "text", "text": "Hi"}]}
+    done = converted({"model": "m", "input": [step]}, "google-interactions", target)
+    assert "application/pdf" in str(done.value)
+    block = {"document": {"name": "report", "source": {"bytes": pdf["data"]}}}
+    body = {"messages": [{"role": "user", "content": [block, {"text": "Hi"}]}]}
+    assert "JVBERi0xLjQ=" in str(converted(body, "amazon-converse", target).value)
+
+
+@pytest.mark.parametrize(
+    ("data", "word"), [("UklGRiQAAABXQVZF", "wav"), ("SUQzBAAAAAAA", "mp3"), ("//uQxAAAAAAA", "mp3")]
+)
+def test_audio_without_a_type_has_a_format_by_its_first_bytes(data: str, word: str) -> None:
+    step = {"type": "user_input", "content": [{"type": "audio", "data": data}, {"type": "text", "text": "Hi"}]}
+    done = converted({"model": "m", "input": [step]}, "google-interactions", "openai-chat")
+    assert done.value["messages"][0]["content"][0]["input_audio"] == {"data": data, "format": word}

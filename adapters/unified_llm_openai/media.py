@@ -23,6 +23,7 @@ _USUAL = re.compile(r"data:[a-z0-9.+/-]+;base64,\S")
 _MAGIC = {"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
 # Steps of others between, and beyond, low and high; "original" is all there is to see.
 _DETAILS = {"medium": "high", "ultra_high": "original"}
+_FILES = {**_MAGIC, "JVBERi": "application/pdf"}
 _FIRST = frozenset(magic[:4] for magic in _MAGIC)
 
 
@@ -34,7 +35,7 @@ def clean_url(c: Node, key: str, wire: Node, at: str, w: Writer) -> None:
     head = _HEAD.match(url)
     if head is not None and ";base64" in head[2].lower():
         data = url[head.end() :]
-        kind = head[1].lower() or next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), "")
+        kind = head[1].lower() or next((kind for magic, kind in _FILES.items() if data.startswith(magic)), "")
         wire[at] = f"data:{kind};base64,{data}"
         if wire[at] != url:
             c[key] = Fated("approximated", "the data URL is spelled anew")

@@ -246,7 +246,7 @@ def _document(c: Node, w: Writer, x: Context) -> Node | None:
     made, media_type = c, c["media_type"] if type(c.get("media_type")) is str else None
     if type(c.get("file_data")) is str:
         if c["file_data"][:5].lower() != "data:":
-            if not media_type and not x.own and type(c.get("filename")) is str:
+            if not media_type and not x.own:
                 media_type = type_of_file(c.get("filename"), c["file_data"])
                 if media_type in ("application/pdf", "text/plain"):
                     x.approximated(c, ("file_data",), f"sent as {media_type}")

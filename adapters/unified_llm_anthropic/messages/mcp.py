@@ -13,7 +13,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, Mapping, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.bearer import as_token
+from unified_llm.engine.shared.bearer import as_token, label_of
 
 from .content import move_cache_out, own_born
 from .tables import HOSTED_NAMES
@@ -45,7 +45,11 @@ def read_server(w: Node, r: Reader) -> Node:
 def write_server(c: Node, w: Writer) -> Node | None:
     if type(c.get("server_url")) is not str:
         return None
-    wire: Node = {"type": "url", "name": c.pop("server_label", ""), "url": c.pop("server_url")}
+    label = c.pop("server_label", None)
+    wire: Node = {"type": "url", "name": label, "url": c.pop("server_url")}
+    if label is None:
+        wire["name"] = label_of(wire["url"])
+        w.added(wire, "name", "required by the API")
     token = as_token(c) if not own_born(w) else None
     if token is not None:
         wire["authorization_token"] = token

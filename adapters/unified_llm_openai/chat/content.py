@@ -24,6 +24,7 @@ from unified_llm.engine.shared.text_fallbacks import (
 from ..cache import read_cache, write_cache
 from ..citations import name_page
 from ..media import clean_url, fit_detail, name_file, other_image, read_bare, write_bare
+from .sounds import format_of_data
 from .tables import AUDIO_FORMATS
 
 __all__ = [
@@ -142,6 +143,9 @@ def write_audio(c: Node, w: Writer) -> Node | None:
             del c["media_type"]
         else:
             c["media_type"] = Fated("approximated", f"sent as the format {audio['format']!r}")
+    elif "format" not in audio and w.crosses and (heard := format_of_data(audio["data"])) is not None:
+        audio["format"] = heard
+        w.added(audio, "format", "read off the first bytes")
     return write_cache(c, {"type": "input_audio", "input_audio": audio}, w)
 
 

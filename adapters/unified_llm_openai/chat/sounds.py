@@ -9,12 +9,25 @@ import binascii
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["goes_on", "joined_base64"]
+__all__ = ["format_of_data", "goes_on", "joined_base64"]
 
 # Formats without a head: more of them goes on with the recording.
 _HEADLESS = frozenset(
     f"audio/{name}" for name in "l16 pcm mulaw alaw basic pcmu pcma mp3 mpeg aac".split()
 )  # fmt: skip
+
+
+# How the base64 of a recording begins: a RIFF, an ID3 tag, or a frame of MPEG layer III.
+_BEGINNINGS = {"UklGR": "wav", "SUQz": "mp3", **dict.fromkeys([f"//{char}" for char in "IJKLMNOPopqrstuv"], "mp3")}
+
+
+def format_of_data(data: str) -> str | None:
+    """The format of audio that comes without one, of those that Chat takes; None where its data begin as no such.
+
+    >>> format_of_data("UklGRiQ="), format_of_data("AAAA")
+    ('wav', None)
+    """
+    return next((kind for start, kind in _BEGINNINGS.items() if data.startswith(start)), None)
 
 
 def goes_on(sounds: list[dict[str, Any]], part: dict[str, Any]) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from unified_llm.engine.pairs.mapping import Mapping, take
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.bearer import label_of
 
 from .tables import REFUSES, SLUG, TOOLS
 
@@ -76,6 +77,9 @@ def write_mcp(c: Node, w: Writer) -> Node | None:
     if wire.get("require_approval") is None:
         wire["require_approval"] = "never"
         w.added(wire, "require_approval", "written because the target's default differs")
+    if wire.get("server_label") is None and w.crosses:
+        wire["server_label"] = label_of(wire.get("server_url"))
+        w.added(wire, "server_label", "required by the API")
     return wire
 
 

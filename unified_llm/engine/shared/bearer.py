@@ -1,13 +1,15 @@
-"""The credentials of an MCP server: a token of its own in some protocols, the header `Authorization` in others."""
+"""The credentials of an MCP server (a token in some protocols, the header `Authorization` in others), and its name."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
+from urllib.parse import urlsplit
 
 from ..pairs.mapping import Fated, take
 from ..pairs.writing import Writer
 
-__all__ = ["as_header", "as_token"]
+__all__ = ["as_header", "as_token", "label_of"]
 
 Node = dict[str, Any]
 
@@ -50,3 +52,16 @@ def as_token(c: Node) -> str | None:
     else:
         take(c, "headers")[key] = Fated("approximated", _AS_TOKEN)
     return str(value[len(_SCHEME) :])
+
+
+def label_of(url: Any) -> str:
+    """A name from the host of an address, in the letters that every API takes; the same one in each request.
+
+    >>> label_of("https://mcp.example.com/sse"), label_of(None)
+    ('mcp_example_com', 'mcp_server')
+    """
+    try:
+        host = urlsplit(url).hostname if type(url) is str else None
+    except ValueError:
+        host = None
+    return re.sub("[^a-z0-9]+", "_", host or "").strip("_")[:48] or "mcp_server"
