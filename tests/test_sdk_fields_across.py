@@ -143,3 +143,15 @@ def test_audio_without_a_type_has_a_format_by_its_first_bytes(data: str, word: s
     step = {"type": "user_input", "content": [{"type": "audio", "data": data}, {"type": "text", "text": "Hi"}]}
     done = converted({"model": "m", "input": [step]}, "google-interactions", "openai-chat")
     assert done.value["messages"][0]["content"][0]["input_audio"] == {"data": data, "format": word}
+
+
+@pytest.mark.parametrize("target", ["anthropic-messages", *GOOGLE])
+def test_the_older_name_of_a_summary_is_that_of_a_summary(target: str) -> None:
+    older, newer = (
+        {"model": "m", "input": "Hi", "reasoning": {key: "auto"}} for key in ("generate_summary", "summary")
+    )
+    assert ul.convert(older, source="openai-responses", target="openai-responses").value == older
+    done = converted(older, "openai-responses", target)
+    same = converted(newer, "openai-responses", target)
+    assert done.value == same.value
+    assert {path.replace("generate_", ""): fate for path, fate in fates(done).items()} == fates(same)

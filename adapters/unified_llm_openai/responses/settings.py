@@ -51,6 +51,8 @@ _TYPES = {
 }
 _FORMAT = {key: kinds for key, kinds in json_types("text_format").items() if key != "media_type"}
 
+_OLDER = "generate_summary"  # than `summary`, with the same meaning
+
 # Instructions are one string here: the texts of another protocol's parts.
 _texts = Mapping("openai-responses instructions")
 
@@ -78,6 +80,10 @@ def read_settings(w: Node, node: Node, r: Reader) -> None:
             given = w[name]
             node[name] = known = {key: given[key] for key in given if key in types and type(given[key]) in types[key]}
             left = without(given, known)
+            if _OLDER in known and "summary" not in given:
+                known["summary"] = known.pop(_OLDER)
+                r.form(node, _OLDER, True)
+                r.place(node, (name, "summary"), (name, _OLDER))
             format_ = known.get("format")
             if type(format_) is dict:
                 known["format"] = {
@@ -147,6 +153,8 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
             fit_reasoning(c, w, frozenset(types))
         written = {key: value for key, value in c[name].items() if key in types}
         own = c[name] = without(c[name], written)
+        if "summary" in written and is_own(w) and w.form(c, _OLDER) is True:
+            written[_OLDER] = written.pop("summary")
         format_ = written.get("format")
         if type(format_) is dict:
             written["format"] = {key: value for key, value in format_.items() if key in _FORMAT}
