@@ -136,7 +136,7 @@ def read_audio(w: Node, r: Reader) -> Node:
 def write_audio(c: Node, w: Writer) -> Node | None:
     if type(c.get("data")) is not str:
         return None
-    audio = {key: c.pop(key) for key in ("data", "format") if key in c}
+    audio: Node = {key: c.pop(key) for key in ("data", "format") if key in c}
     if "format" not in audio and type(c.get("media_type")) is str:
         audio["format"] = format_of(c)
         if AUDIO_FORMATS.get(c["media_type"]) == audio["format"]:
