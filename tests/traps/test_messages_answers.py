@@ -284,6 +284,30 @@ def test_trap_166_blocks_are_framed_one_after_the_other() -> None:
     assert [each["type"] for each in data[-2:]] == ["message_delta", "message_stop"]
 
 
+@pytest.mark.parametrize("target", [CHAT, RESPONSES, MESSAGES, "google-generate-content", "amazon-converse"])
+def test_trap_166_blocks_that_all_end_at_the_end(target: str) -> None:
+    """As llama.cpp sends them: a text is open while a call begins."""
+    thought = block(0, {"type": "thinking", "thinking": ""}, {"type": "thinking_delta", "thinking": "r"})
+    text = block(1, {"type": "text", "text": ""}, {"type": "text_delta", "text": "x"})
+    call = block(2, {"type": "tool_use", "id": "t", "name": "f"}, {"type": "input_json_delta", "partial_json": "{}"})
+    blocks = (thought, text, call)
+    events = stream(*(each for one in blocks for each in one[:-1]), *(one[-1] for one in blocks), stop="tool_use")
+    out = list(ul.convert_stream(events, source=MESSAGES, target=target))
+    if target == MESSAGES:
+        assert out == events
+    output = ul.collect(ul.read_stream(out, target))["output"]
+    assert [item["type"] for item in output] == ["reasoning", "message", "function_call"]
+    assert output[1]["content"][0]["text"] == "x" and output[2]["arguments"] == "{}"
+
+
+def test_trap_166_a_message_ends_with_the_last_of_its_texts() -> None:
+    texts = [block(i, {"type": "text", "text": ""}, {"type": "text_delta", "text": str(i)}) for i in (0, 1)]
+    call = block(2, TOOL)
+    cut = stream(*texts[0][:-1], *texts[1][:-1], *call, texts[1][-1])
+    output = ul.collect(ul.read_stream(cut, MESSAGES))["output"]
+    assert [part["text"] for part in output[0]["content"]] == ["0", "1"] and output[1]["call_id"] == "t"
+
+
 def test_no_block_of_empty_text() -> None:
     data = to_messages(chunks({"role": "assistant", "content": ""}, {"content": "x"}))
     assert [d["type"] for d in data].count("content_block_start") == 1

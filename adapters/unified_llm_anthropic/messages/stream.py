@@ -223,9 +223,8 @@ class MessagesReader(BlockReader):
     def _close_blocks(self) -> list[Event]:
         """End what is open, without a frame for it."""
         out: list[Event] = []
-        for block in self.open.values():
-            out += [self._synthetic(each) for each in self._finish(block)]
-        self.open.clear()
+        for index in [*self.open]:
+            out += [self._synthetic(each) for each in self._finish(self.open.pop(index))]
         return [*out, *self._close_text()]
 
     def _block_start(self, data: Node, event: Event) -> list[Event] | None:

@@ -64,6 +64,8 @@ class BlockReader:
         self.items: list[Node] = []
         self.text: Node | None = None
         self.text_at = 0
+        # Messages that another block has ended while a text of theirs is open, as servers that close blocks last send them.
+        self.ending: list[tuple[Node, int]] = []
         self.pending: Event | None = None
         # The last frame if it was a plain delta, and its block (`read_more`).
         self.last: tuple[Block, Node] | None = None
@@ -214,7 +216,7 @@ class BlockReader:
                 wire["citations"] = [*(opening if type(opening) is list else ()), *block.citations]
             part = block.home[block.at["content_index"]] = self.r.nodes(answer_parts, (wire,))[0]
             done = [{"type": "response.output_text.done", **block.at, "text": text}]
-            return [*done, {"type": "response.content_part.done", **block.at, "part": part}]
+            return [*done, {"type": "response.content_part.done", **block.at, "part": part}, *self._end_text(block)]
         out: list[Event] = []
         if block.kind == "thinking":
             wire["thinking"] = text
@@ -247,11 +249,30 @@ class BlockReader:
         return out
 
     def _close_text(self) -> list[Event]:
-        """The open message is whole: another kind of block, or the end, has come."""
+        """The open message is whole, or will be with its open texts: another kind of block, or the end, has come."""
         if self.text is None:
             return []
         item, self.text = self.text, None
+        if self._is_growing(item):
+            self.ending.append((item, self.text_at))
+            return []
+        return [self._message_done(item, self.text_at)]
+
+    def _end_text(self, block: Block) -> list[Event]:
+        """The end of a message that waited for this text."""
+        for ending in self.ending:
+            item, at = ending
+            if block.home is item["content"] and not self._is_growing(item, block):
+                self.ending.remove(ending)
+                return [self._message_done(item, at)]
+        return []
+
+    def _is_growing(self, item: Node, ended: Block | None = None) -> bool:
+        """Whether a text of a message is open."""
+        return any(block.home is item["content"] and block is not ended for block in self.open.values())
+
+    def _message_done(self, item: Node, at: int) -> Event:
         if self.carried:
             join_carried([item], self.carried, self.r)
         self.r.made(item, self.message)
-        return [self._synthetic({"type": "response.output_item.done", "output_index": self.text_at, "item": item})]
+        return self._synthetic({"type": "response.output_item.done", "output_index": at, "item": item})
