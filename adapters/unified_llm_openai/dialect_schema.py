@@ -107,6 +107,9 @@ KEYS: dict[str, dict[str, Key]] = {
         "strict": Key("yes", "What is written fits the schema of Open Responses."),
         "penalties": Key("yes", "It takes penalties in requests."),
         "plain_reasoning": Key("yes", "It takes reasoning back in clear."),
+        "plain_field": Key(
+            "word", "The only field in which it reads that reasoning.", ("content", "encrypted_content")
+        ),
         "media": Key("texts", "Kinds of media beside OpenAI's."),
         "runs": Key("texts", "Kinds of calls that it executes itself: no client has to answer them."),
     },

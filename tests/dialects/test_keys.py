@@ -289,6 +289,20 @@ PROBES: dict[str, Callable[..., Probe]] = {
             target=name,
         )
     ),
+    "plain_field": lambda _: (
+        lambda name: ul.convert(
+            {
+                "model": "m",
+                "input": [
+                    {"type": "user_input", "content": [{"type": "text", "text": "q"}]},
+                    {"type": "thought", "summary": [{"type": "text", "text": "r"}]},
+                    {"type": "model_output", "content": [{"type": "text", "text": "a"}]},
+                ],
+            },
+            source="google-interactions",
+            target=name,
+        )
+    ),
     "runs": lambda kind: read(
         "response",
         {"id": "r", "object": "response", "output": [{"type": kind, "call_id": "c", "name": "f", "input": "q"}]},

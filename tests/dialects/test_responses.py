@@ -180,3 +180,33 @@ def test_a_local_shell_call_keeps_its_result(answer: Node) -> None:
 def test_a_local_shell_call_without_a_result_gets_one() -> None:
     made = send("groq", input=[USER, SHELL, USER]).value["input"][2]
     assert (made["type"], made["call_id"]) == ("function_call_output", "c1")
+
+
+@pytest.mark.parametrize(
+    ("vendor", "thought"),
+    [
+        ("llamacpp", {"summary": [], "content": [{"type": "reasoning_text", "text": "r"}]}),
+        ("ollama", {"summary": [{"type": "summary_text", "text": "r"}], "encrypted_content": "r"}),
+        ("vllm", {"summary": [{"type": "summary_text", "text": "r"}]}),
+    ],
+)
+def test_reasoning_goes_where_the_server_reads_it(vendor: str, thought: Node) -> None:
+    """A summary too: llama.cpp refuses reasoning without content, Ollama reads nothing else than what it wrote."""
+    asked = {"type": "user_input", "content": [{"type": "text", "text": "q"}]}
+    thinking = {"type": "thought", "summary": [{"type": "text", "text": "r"}]}
+    said = {"type": "model_output", "content": [{"type": "text", "text": "a"}]}
+    body = {"model": "m", "input": [asked, thinking, said, asked]}
+    done = ul.convert(body, source="google-interactions", target=f"{RESPONSES}:{vendor}")
+    assert done.value["input"][1] == {"type": "reasoning", **thought}
+
+
+def test_ollama_reads_reasoning_of_chat() -> None:
+    done = send("ollama", CHAT, messages=[USER, {"role": "assistant", "reasoning_content": "r", "content": "a"}, USER])
+    assert done.value["input"][1] == {"type": "reasoning", "summary": [], "encrypted_content": "r"}
+    assert fates(done) == {"/store": "added"}
+
+
+def test_ollama_is_told_no_choice_of_tools() -> None:
+    done = send("ollama", tools=[{"type": "function", "name": "f", "parameters": {}}], tool_choice="required")
+    assert "tool_choice" not in done.value and fates(done)["/tool_choice"] == "lost"
+    assert send("ollama", reasoning={"effort": "minimal"}).value["reasoning"] == {"effort": "low"}

@@ -210,3 +210,41 @@ def test_trap_169_a_cut_stream_is_a_failure() -> None:
 def test_trap_175_one_response_id_in_all_events() -> None:
     events = to_responses(chunk({"content": "He"}), chunk({}, "stop"), DONE)
     assert {e["response"]["id"] for e in events if "response" in e} == {"c"}
+
+
+def test_parts_of_reasoning_under_the_name_of_vllm() -> None:
+    thought = {"type": "reasoning", "id": "rs", "summary": []}
+    at, part = {"item_id": "rs", "output_index": 0, "content_index": 0}, {"type": "reasoning_text", "text": "r"}
+    events = [
+        CREATED,
+        event("response.output_item.added", output_index=0, item={**thought, "content": None}),
+        event("response.reasoning_part.added", **at, part={**part, "text": ""}),
+        event("response.reasoning_text.delta", **at, delta="r"),
+        event("response.reasoning_text.done", **at, text="r"),
+        event("response.reasoning_part.done", **at, part=part),
+        event("response.output_item.done", output_index=0, item={**thought, "content": [part]}),
+        completed({**thought, "content": [part]}),
+    ]
+    assert list(ul.convert_stream(events, source=P, target=P)) == events
+    done = ul.convert_stream(events, source=P, target=C)
+    assert deltas([each["data"] for each in done], "reasoning_content") == ["r"]
+    assert not [loss for loss in done.losses if loss.fate == "lost"]
+
+
+def test_calls_without_ids_and_places_that_end_last() -> None:
+    """llama.cpp: no places, no ids of calls, `encrypted_content` of nothing."""
+    thought = {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": ""}
+    whole = {**thought, "content": [{"type": "reasoning_text", "text": "r"}]}
+    calls = [{"type": "function_call", "call_id": f"fc_{i}", "name": "f", "arguments": "{}"} for i in (0, 1)]
+    events = [CREATED, event("response.output_item.added", item={**thought, "content": []})]
+    events.append(event("response.reasoning_text.delta", item_id="rs", delta="r"))
+    for each in calls:
+        events.append(event("response.output_item.added", item={**each, "arguments": ""}))
+        events.append(event("response.function_call_arguments.delta", item_id=each["call_id"], delta="{}"))
+    output = [whole, *calls]
+    events += [*(event("response.output_item.done", item=item) for item in output), completed(*output)]
+    assert list(ul.convert_stream(events, source=P, target=P)) == events
+    done = ul.convert_stream(events, source=P, target=C)
+    chunks = [each["data"] for each in done]
+    assert not deltas(chunks, "reasoning_details") and deltas(chunks, "reasoning_content") == ["r"]
+    assert not [loss for loss in done.losses if loss.fate in ("lost", "parked")]

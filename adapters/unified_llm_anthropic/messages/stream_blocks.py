@@ -64,7 +64,7 @@ class BlockReader:
         self.items: list[Node] = []
         self.text: Node | None = None
         self.text_at = 0
-        # Messages that another block has ended while a text of theirs is open, as servers that close blocks last send them.
+        # Messages that another block has ended while a text of theirs is open.
         self.ending: list[tuple[Node, int]] = []
         self.pending: Event | None = None
         # The last frame if it was a plain delta, and its block (`read_more`).

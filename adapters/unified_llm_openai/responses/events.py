@@ -45,10 +45,12 @@ EVENTS: dict[str, dict[str, frozenset[type]]] = {
 }
 """Event type -> the keys it has, with their JSON types."""
 
-# Open Responses' names for raw reasoning; the SDK's are the canonical ones.
+# Open Responses' names for raw reasoning, and vLLM's for its parts; the SDK's are the canonical ones.
 ALIASES = {
     "response.reasoning.delta": "response.reasoning_text.delta",
     "response.reasoning.done": "response.reasoning_text.done",
+    "response.reasoning_part.added": "response.content_part.added",
+    "response.reasoning_part.done": "response.content_part.done",
 }
 
 # Stem -> (list it builds in, index key, key of its done event): `<stem>.delta` and `<stem>.done`.

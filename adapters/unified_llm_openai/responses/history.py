@@ -31,7 +31,8 @@ from ..demands import lacks_raw_text
 from .custom_tools import CUSTOM_ITEMS, function_items, run_items
 from .demands import takeable_items
 from .folded import HOLDS, fold_result, is_open
-from .items import BEARERS, answer_items, is_foreign_piece, items, request_items
+from .items import BEARERS, answer_items, items, request_items
+from .opaque import is_foreign_piece
 from .tables import CORE_ITEMS, SLUG
 from .usual import read_usual, write_usual
 

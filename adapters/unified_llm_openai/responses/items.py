@@ -12,13 +12,12 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, are_objects, take_all
-from unified_llm.engine.pairs.origins import is_own
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import CALLS
-from unified_llm.provenance.opaque import opaque_piece
 
 from .content import PICTURE, answer_parts, assistant_parts, parts, pick, user_parts
+from .opaque import read_opaque, write_opaque
 from .summaries import summarize, wants_summary
 from .tables import CORE_ITEMS, ITEMS, REFUSES, SLUG
 from .tools import foreign_tools, tools
@@ -28,7 +27,6 @@ __all__ = [
     "ORIGIN",
     "OUTPUT",
     "answer_items",
-    "is_foreign_piece",
     "items",
     "request_items",
     "write_output",
@@ -246,7 +244,7 @@ def read_reasoning(w: Node, r: Reader) -> Node:
             item[key] = r.nodes(parts, w.pop(key))
         elif w.get(key, 0) is None:
             item[key] = w.pop(key)
-    _read_opaque(w, "encrypted_content", item, r)
+    read_opaque(w, "encrypted_content", item, r)
     return item
 
 
@@ -258,7 +256,7 @@ def write_reasoning(c: Node, w: Writer) -> Node:
     for key in ("summary", "content"):
         if key in c:
             wire[key] = w.parts(parts, c.pop(key))
-    _write_opaque(c, "encrypted_content", wire, w)
+    write_opaque(c, "encrypted_content", wire, w)
     return wire
 
 
@@ -277,6 +275,8 @@ def write_foreign_reasoning(c: Node, w: Writer) -> Node:
         texts = [part["text"] for part in wire.pop("content") if type(part.get("text")) is str]
         wire["summary"] = [{"type": "summary_text", "text": text} for text in texts]
         c["content"] = Fated("approximated", "as a summary")
+    if "plain_field" in w.dialect:
+        _in_field(w.dialect["plain_field"], wire, c)
     for key in ("content", "encrypted_content"):
         # Strict servers refuse the nulls that they send themselves.
         if wire.get(key, 0) in ([], None):
@@ -286,13 +286,33 @@ def write_foreign_reasoning(c: Node, w: Writer) -> Node:
     return wire
 
 
+def _in_field(field: str, wire: Node, c: Node) -> None:
+    """The text of reasoning in the one field that the server reads, as one text."""
+    shown = wire.get("content") or wire["summary"]
+    text = "\n\n".join(part["text"] for part in shown if type(part.get("text")) is str)
+    from_summary = not wire.get("content")
+    if field == "content":
+        if from_summary or len(shown) > 1:
+            wire["content"] = [{"type": "reasoning_text", "text": text}]
+            if from_summary:
+                wire["summary"] = []
+                if shown:
+                    c["summary"] = Fated("approximated", "as content")
+            else:
+                c["content"] = Fated("approximated", "as one text")
+    elif not wire.get(field):
+        wire[field] = text
+        if wire.pop("content", None) and len(shown) > 1:
+            c["content"] = Fated("approximated", "as one text")
+
+
 @items.read("compaction")
 def read_compaction(w: Node, r: Reader) -> Node:
     item: Node = {"type": "compaction"}
     for key in ("id", "agent", "created_by"):
         if key in w:
             item[key] = w.pop(key)
-    _read_opaque(w, "encrypted_content", item, r)
+    read_opaque(w, "encrypted_content", item, r)
     return item
 
 
@@ -301,7 +321,7 @@ def write_compaction(c: Node, w: Writer) -> Node:
     for key in ("id", "agent", "created_by"):
         if key in c:
             wire[key] = c.pop(key)
-    _write_opaque(c, "encrypted_content", wire, w)
+    write_opaque(c, "encrypted_content", wire, w)
     return wire
 
 
@@ -311,7 +331,7 @@ def read_program(w: Node, r: Reader) -> Node:
     for key in ("id", "agent", "created_by", "call_id", "code"):
         if key in w:
             item[key] = w.pop(key)
-    _read_opaque(w, "fingerprint", item, r)
+    read_opaque(w, "fingerprint", item, r)
     return item
 
 
@@ -320,7 +340,7 @@ def write_program(c: Node, w: Writer) -> Node:
     for key in ("id", "agent", "created_by", "call_id", "code"):
         if key in c:
             wire[key] = c.pop(key)
-    _write_opaque(c, "fingerprint", wire, w)
+    write_opaque(c, "fingerprint", wire, w)
     return wire
 
 
@@ -339,42 +359,6 @@ for _family in (items, answer_items):
     _family.write("computer_call_output")(write_computer_output)
 request_items.write("compaction")(write_compaction)
 request_items.write("computer_call_output")(write_computer_output)
-
-
-def _read_opaque(w: Node, slot: str, item: Node, r: Reader) -> None:
-    if slot not in w:
-        return
-    if type(w[slot]) is str:
-        item["opaque"] = [opaque_piece(slot, w.pop(slot), r)]
-        r.place(item, ("opaque",), (slot,))
-    elif w[slot] is None:
-        del w[slot]
-        r.form(item, slot, "null")
-
-
-def is_foreign_piece(piece: Any, w: Writer) -> bool:
-    """Whether an opaque piece was made elsewhere, so that it must not go to the provider we write for."""
-    return not is_own(piece, w)
-
-
-def _write_opaque(c: Node, slot: str, wire: Node, w: Writer) -> None:
-    pieces = c.get("opaque")
-    if not pieces:
-        c.pop("opaque", None)
-        if "sealed" in w.context or w.form(c, slot) == "null":
-            wire[slot] = w.context.get("sealed")
-        return
-    own = [piece for piece in pieces if not is_foreign_piece(piece, w) and piece.get("kind") == slot]
-    if own:
-        wire[slot] = own[0].get("data")
-        left = [piece for piece in pieces if piece is not own[0]]
-        if left:
-            c["opaque"] = left
-        else:
-            del c["opaque"]
-    elif "sealed" in w.context:
-        wire[slot] = w.context["sealed"]
-        c["opaque"] = Fated("parked", "kept in an envelope")
 
 
 # ---- Open Responses' spelling of the others -------------------------------------------------------------------------

@@ -264,9 +264,13 @@ class ResponsesReader:
         """The place of an event without one."""
         if name == "response.output_item.added":
             return max(self.open.items, default=-1) + 1
-        id_ = node.get("item_id") or (node.get("item") or {}).get("id")
+        ended = node.get("item") or {}
+        id_ = node.get("item_id") or ended.get("id")
+        # A call may have no id of its own; its end has the id that results have.
+        key = "call_id" if id_ is None else "id"
+        name = ended.get("call_id") if id_ is None else id_
         for index, item in self.open.items.items():
-            if id_ is not None and item.node.get("id") == id_:
+            if name is not None and item.node.get(key) == name:
                 return index
         return self.last
 
