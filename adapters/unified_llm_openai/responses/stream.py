@@ -268,9 +268,9 @@ class ResponsesReader:
         id_ = node.get("item_id") or ended.get("id")
         # A call may have no id of its own; its end has the id that results have.
         key = "call_id" if id_ is None else "id"
-        name = ended.get("call_id") if id_ is None else id_
+        wanted = ended.get("call_id") if id_ is None else id_
         for index, item in self.open.items.items():
-            if name is not None and item.node.get(key) == name:
+            if wanted is not None and item.node.get(key) == wanted:
                 return index
         return self.last
 
