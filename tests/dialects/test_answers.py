@@ -131,6 +131,8 @@ def test_words_for_the_end(vendor: str, word: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("vendor", "usage", "meant"),
     [
+        ("sglang", {"prompt_tokens": 5, "completion_tokens": 4, "total_tokens": 9, "reasoning_tokens": 3},
+         {"output_tokens": 4, "output_tokens_details": {"reasoning_tokens": 3}}),
         ("mistral", {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7, "num_cached_tokens": 4},
          {"input_tokens": 5, "input_tokens_details": {"cached_tokens": 4}}),
         ("moonshot", {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7, "cached_tokens": 4},
