@@ -225,7 +225,9 @@ class MessagesReader(BlockReader):
         out: list[Event] = []
         for index in [*self.open]:
             out += [self._synthetic(each) for each in self._finish(self.open.pop(index))]
-        return [*out, *self._close_text()]
+        out += self._close_text()
+        ending, self.ending = self.ending, {}
+        return [*out, *(self._message_done(*each) for each in ending.values())]
 
     def _block_start(self, data: Node, event: Event) -> list[Event] | None:
         wire, index = data.get("content_block"), data.get("index")

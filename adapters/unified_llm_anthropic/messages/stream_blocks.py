@@ -8,6 +8,7 @@ https://docs.claude.com/en/api/messages-streaming
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from unified_llm.engine.pairs.reading import Reader
@@ -64,8 +65,9 @@ class BlockReader:
         self.items: list[Node] = []
         self.text: Node | None = None
         self.text_at = 0
-        # Messages that another block has ended while a text of theirs is open.
-        self.ending: list[tuple[Node, int]] = []
+        # By the identity of a message's content: its open texts, and the messages that another block ended meanwhile.
+        self.growing: Counter[int] = Counter()
+        self.ending: dict[int, tuple[Node, int]] = {}
         self.pending: Event | None = None
         # The last frame if it was a plain delta, and its block (`read_more`).
         self.last: tuple[Block, Node] | None = None
@@ -103,6 +105,7 @@ class BlockReader:
         block.at = {"output_index": self.text_at, "content_index": len(self.text["content"])}
         block.home = self.text["content"]
         block.home.append({})
+        self.growing[id(block.home)] += 1
         opening = self.r.gather(dict(block.wire), block.sources)
         if type(text) is str:
             opening["text"] = ""
@@ -253,23 +256,16 @@ class BlockReader:
         if self.text is None:
             return []
         item, self.text = self.text, None
-        if self._is_growing(item):
-            self.ending.append((item, self.text_at))
+        if self.growing[id(item["content"])]:
+            self.ending[id(item["content"])] = item, self.text_at
             return []
         return [self._message_done(item, self.text_at)]
 
     def _end_text(self, block: Block) -> list[Event]:
         """The end of a message that waited for this text."""
-        for ending in self.ending:
-            item, at = ending
-            if block.home is item["content"] and not self._is_growing(item, block):
-                self.ending.remove(ending)
-                return [self._message_done(item, at)]
-        return []
-
-    def _is_growing(self, item: Node, ended: Block | None = None) -> bool:
-        """Whether a text of a message is open."""
-        return any(block.home is item["content"] and block is not ended for block in self.open.values())
+        home = id(block.home)
+        self.growing[home] -= 1
+        return [] if self.growing[home] or home not in self.ending else [self._message_done(*self.ending.pop(home))]
 
     def _message_done(self, item: Node, at: int) -> Event:
         if self.carried:
