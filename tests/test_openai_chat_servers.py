@@ -384,6 +384,29 @@ def test_each_value_that_a_later_chunk_replaces_is_reported(place: str, target: 
     assert list(ul.convert_stream(events, source=CHAT, target=CHAT)) == events
 
 
+def test_usage_of_an_earlier_chunk_is_kept_where_the_last_one_has_none() -> None:
+    """Servers that count as they go may leave the details, or a count of their own, to one chunk."""
+    details = {"cached_tokens": 2, "image_tiles": 1}
+    first = {
+        "prompt_tokens": 3,
+        "completion_tokens": 0,
+        "total_tokens": 3,
+        "queue": 5,
+        "prompt_tokens_details": details,
+    }
+    last = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5, "prompt_tokens_details": None}
+    texts = [{"index": 0, "delta": {"content": text}, "finish_reason": None} for text in "ab"]
+    events = _chunks(*texts, {"index": 0, "delta": {}, "finish_reason": "stop"})
+    for event, usage in zip(events, (first, {**last, "prompt_tokens_details": {"image_tiles": 4}}, last), strict=False):
+        event["data"]["usage"] = usage
+    stream = ul.convert_stream(events, source=CHAT, target=RESPONSES)
+    usage = list(stream)[-1]["data"]["response"]["usage"]
+    assert (usage["output_tokens"], usage["input_tokens_details"]["cached_tokens"]) == (2, 2)
+    lost = sorted(loss.path for loss in stream.losses if loss.fate == "lost")
+    assert lost == ["/0/data/usage/queue", "/1/data/usage/prompt_tokens_details/image_tiles"]
+    assert list(ul.convert_stream(events, source=CHAT, target=CHAT)) == events
+
+
 def test_a_value_beside_a_delta_behind_the_end_is_reported() -> None:
     choice = {"index": 0, "delta": {"content": "a"}, "finish_reason": "stop", "region": "x"}
     events = _chunks(choice, {"index": 0, "delta": {}, "finish_reason": None, "region": "y"})

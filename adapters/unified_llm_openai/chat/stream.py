@@ -27,8 +27,8 @@ from .response import read_head
 from .stream_choice import ChoiceReader
 from .stream_open import opened, overtake, terminal_type
 from .stream_plain import Plain, learn
+from .stream_usage import Usages
 from .tables import CHUNK, COMPLETION, OWN_KEYS, PADDING
-from .usage import read_usage
 
 __all__ = ["ChatReader"]
 
@@ -62,8 +62,7 @@ class ChatReader:
         self.head: Node | None = None
         self.response: Node = {}
         self.choices: dict[int, ChoiceReader] = {}
-        self.usage: Node | None = None
-        self.usage_event: tuple[int | None, Any] = (None, None)
+        self.usages = Usages()
         self.usage_null = False
         # The keys of the last chunk, and those of them that are a server's own.
         self.keys: KeysView[str] = {}.keys()
@@ -155,7 +154,7 @@ class ChatReader:
     def _done(self, event: Event) -> list[Event]:
         if self.head is None or self.ended or self.failed:
             return [self._whole(event)]
-        if self.usage is None and not all(choice.ended for choice in self.choices.values()):
+        if self.usages.whole is None and not all(choice.ended for choice in self.choices.values()):
             return [self._whole(event)]
         events = self._end()
         self._framed(events, event, [])
@@ -202,14 +201,10 @@ class ChatReader:
                 others.append(self.r.made(node, self.r.gather({"index": index}, choice.sources)))
         if others:
             response["choices"] = others
-        if self.usage is not None:
-            number, data = self.usage_event
-            if number is not None:
-                self.r.docs[number] = data
-                if data.get("usage") is self.usage:
-                    self.sources["usage",] = (number, "data", "usage")
-                    self.r.place(response, ("usage",), ("usage",))
-            response["usage"] = read_usage(self.usage, self.r)
+        if self.usages.whole is not None:
+            response["usage"], place = self.usages.read(response, self.r)
+            if place is not None:
+                self.sources["usage",] = place
         elif self.usage_null:
             response["usage"] = None
         if self.kept or self.late:
@@ -230,11 +225,10 @@ class ChatReader:
         if data.keys() != self.keys:
             self.keys = data.keys()
             self.own = [key for key in data if key.startswith(OWN_KEYS)]
-        usage = data.get("usage")
-        if type(usage) is not dict:
-            usage = next((data[key]["usage"] for key in self.own if _is_usage_in(data[key])), None)
-        if usage is not None:
-            self.usage, self.usage_event = usage, (self.r.number, data)
+        if type(data.get("usage")) is dict:
+            self.usages.add(data["usage"], (self.r.number, data, ("usage",)))
+        elif own := next((key for key in self.own if _is_usage_in(data[key])), None):
+            self.usages.add(data[own]["usage"], (self.r.number, data, (own, "usage")))
         if data.get("error"):
             return self._error(data, event)
         choices = data.get("choices")
