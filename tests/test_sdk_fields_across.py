@@ -155,3 +155,36 @@ def test_the_older_name_of_a_summary_is_that_of_a_summary(target: str) -> None:
     same = converted(newer, "openai-responses", target)
     assert done.value == same.value
     assert {path.replace("generate_", ""): fate for path, fate in fates(done).items()} == fates(same)
+
+
+TIERS = {
+    "amazon-converse": {
+        "messages": [{"role": "user", "content": [{"text": "Hi"}]}],
+        "serviceTier": {"type": "reserved"},
+    },
+    "google-interactions": {"model": "m", "input": "Hi", "service_tier": "deferred"},
+    "google-generate-content": {
+        "contents": [{"role": "user", "parts": [{"text": "Hi"}]}],
+        "serviceTier": "unspecified",
+    },
+}
+
+
+@pytest.mark.parametrize("target", MODELS)
+@pytest.mark.parametrize("source", TIERS)
+def test_a_service_tier_of_one_api_is_sent_as_the_nearest(source: str, target: str) -> None:
+    body = TIERS[source]
+    if source == target:
+        assert ul.convert(body, source=source, target=target).value == body
+        return
+    done = converted(body, source, target)
+    sent = done.value.get("service_tier", done.value.get("serviceTier"))
+    found = [loss.fate for loss in done.losses if "tier" in loss.path.lower()]
+    if source == "google-generate-content":  # what it does without the field
+        assert (sent, found) == (None, [])
+    elif source == "google-interactions" and target == "anthropic-messages":
+        assert (sent, found) == (None, ["lost"])
+    elif source == "google-interactions":
+        assert (sent, found) == ("flex", ["approximated"])
+    else:
+        assert (sent, found) == ("auto" if target == "anthropic-messages" else "priority", ["approximated"])

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 from unified_llm.engine.pairs.mapping import Fated, IllTyped, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.cache_ttl import NEAREST_TIERS
 from unified_llm.foundation.errors import InvalidBody
 from unified_llm.foundation.urls import segment
 
@@ -191,6 +192,9 @@ def _write_tier(c: Node, wire: Node, w: Writer) -> None:
     tier = c["service_tier"]
     if is_own(w) or tier in _KNOWN_TIERS:
         wire["serviceTier"] = {"type": c.pop("service_tier")}
+    elif NEAREST_TIERS.get(tier) in _KNOWN_TIERS:
+        wire["serviceTier"] = {"type": NEAREST_TIERS[tier]}
+        c["service_tier"] = Fated("approximated", f"sent as {NEAREST_TIERS[tier]!r}")
     elif tier in _TIERS:
         c["service_tier"] = Fated("approximated", f"{_TIERS[tier]!r} is what amazon-converse does unasked")
 

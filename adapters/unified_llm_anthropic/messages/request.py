@@ -74,7 +74,10 @@ _PROMPT: Node = {
     "output_config?": {"effort?": string("reasoning.effort").nullable(), "format?": flatten(_formats)},
     "metadata?": {"user_id?": string("safety_identifier").nullable()},
     "service_tier?": enum(
-        "service_tier", {"auto": "auto", "standard_only": "default"}, {"priority": "auto"}, closed=True
+        "service_tier",
+        {"auto": "auto", "standard_only": "default"},
+        dict.fromkeys(("priority", "reserved"), "auto"),
+        closed=True,
     ),
     "context_management?": {"edits?": union("context_management", cases_of(edits)).filled()},
     **CACHE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from unified_llm.engine.pairs.mapping import Bimap
 from unified_llm.engine.pairs.markers import MOST
+from unified_llm.engine.shared.cache_ttl import NEAREST_TIERS
 
 from .spelling import Shape
 
@@ -107,7 +108,11 @@ FUNCTION_CALLING = Bimap({"AUTO": "auto", "ANY": "required", "NONE": "none", "VA
 
 SERVICE_TIERS = Bimap(
     {"flex": "flex", "priority": "priority", "standard": "default"},
-    writing={"auto": "standard", "scale": "priority", "fast": "priority", "ultrafast": "priority"},
+    writing={
+        **dict.fromkeys(("auto", "unspecified"), "standard"),
+        **dict.fromkeys(("scale", "fast", "ultrafast"), "priority"),
+        **NEAREST_TIERS,
+    },
 )
 
 TOOL_TYPES = {

@@ -11,6 +11,7 @@ from typing import Any
 
 from unified_llm.engine.pairs.mapping import Bimap, IllTyped
 from unified_llm.engine.pairs.table import Field, Table
+from unified_llm.engine.shared.cache_ttl import NEAREST_TIERS
 
 __all__ = [
     "AUDIO",
@@ -38,6 +39,7 @@ _TIER = Bimap(
     writing={
         **dict.fromkeys(("auto", "standard_only"), "standard"),
         **dict.fromkeys(("scale", "fast", "ultrafast"), "priority"),
+        "reserved": NEAREST_TIERS["reserved"],
     },
 )
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from unified_llm.engine.pairs.mapping import Bimap, IllTyped
 from unified_llm.engine.pairs.table import Field, Table
+from unified_llm.engine.shared.cache_ttl import NEAREST_TIERS
 
 __all__ = [
     "AUDIO_FORMATS",
@@ -46,7 +47,7 @@ def _read_stop(value: Any) -> Any:
     raise IllTyped("stop")
 
 
-_TIERS = {"ultrafast": "fast"}
+_TIERS = {"ultrafast": "fast", **NEAREST_TIERS}
 """Tiers of other surfaces, with the nearest there is here."""
 
 

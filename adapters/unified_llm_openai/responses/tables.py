@@ -12,6 +12,7 @@ from typing import Any
 
 from unified_llm.engine.pairs.mapping import Bimap, IllTyped
 from unified_llm.engine.pairs.table import Field, Table
+from unified_llm.engine.shared.cache_ttl import NEAREST_TIERS
 
 __all__ = [
     "CORE_EVENTS",
@@ -31,7 +32,7 @@ __all__ = [
 
 _SHARED = """model max_output_tokens max_tool_calls temperature top_p presence_penalty frequency_penalty top_logprobs
     parallel_tool_calls previous_response_id conversation prompt truncation store background metadata
-    service_tier safety_identifier user moderation access_programs prompt_cache_key prompt_cache_options
+    safety_identifier user moderation access_programs prompt_cache_key prompt_cache_options
     prompt_cache_retention"""
 
 
@@ -47,7 +48,14 @@ def read_choice(value: Any) -> Any:
     return value
 
 
+def _read_tier(value: Any) -> Any:
+    if value in NEAREST_TIERS:
+        raise IllTyped("service_tier")
+    return value
+
+
 _CHOICE = Field("tool_choice", read=read_choice)
+_TIER = Field("service_tier", values=Bimap({}, writing=NEAREST_TIERS), read=_read_tier)
 
 
 def _edits(value: Any) -> Any:
@@ -60,6 +68,7 @@ def _edits(value: Any) -> Any:
 REQUEST = Table(
     "request",
     _CHOICE,
+    _TIER,
     Field("context_management", read=_edits),
     *map(Field, f"{_SHARED} include stream multi_agent background_options".split()),
 )
@@ -68,6 +77,7 @@ REQUEST = Table(
 RESPONSE = Table(
     "response",
     _CHOICE,
+    _TIER,
     *map(
         Field,
         f"""id object created_at completed_at status {_SHARED} tool_usage billing prompt_cache_diagnostics

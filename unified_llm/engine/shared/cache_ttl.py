@@ -1,6 +1,7 @@
 """How long a prompt stays cached, in the words of each protocol ("5m", "12h"): the nearest that a target supports.
 
 A lifetime is a promise of at least so long: a longer one keeps it, and the longest there is stands for what is beyond.
+The nearest service tiers are beside it.
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ from typing import Any
 
 from ..pairs.mapping import Fated, take
 
-__all__ = ["fit_lifetime", "nearest"]
+__all__ = ["NEAREST_TIERS", "fit_lifetime", "nearest"]
 
 Node = dict[str, Any]
+
+NEAREST_TIERS = {"reserved": "priority", "deferred": "flex"}
+"""Reserved capacity, and processing later at a lower price: tiers that a single protocol declares, and the nearest."""
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _WORD = re.compile(r"(\d{1,9})([smhd])")
