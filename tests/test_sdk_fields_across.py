@@ -188,3 +188,31 @@ def test_a_service_tier_of_one_api_is_sent_as_the_nearest(source: str, target: s
         assert (sent, found) == ("flex", ["approximated"])
     else:
         assert (sent, found) == ("auto" if target == "anthropic-messages" else "priority", ["approximated"])
+
+
+@pytest.mark.parametrize("target", ["amazon-converse", "google-interactions"])
+def test_citations_of_a_system_text_are_reported_and_its_text_is_sent(target: str) -> None:
+    notes = [
+        {
+            "type": "web_search_result_location",
+            "url": "https://example.com",
+            "title": "A",
+            "cited_text": "x",
+            "encrypted_index": "e",
+        },
+        {
+            "type": "char_location",
+            "document_index": 0,
+            "document_title": "A",
+            "cited_text": "x",
+            "start_char_index": 0,
+            "end_char_index": 1,
+        },
+    ]
+    system = [{"type": "text", "text": "Be brief.", "citations": notes}]
+    body = {"model": "m", "max_tokens": 99, "system": system, "messages": [USER]}
+    done = ul.convert(body, source="anthropic-messages", target=target)
+    sent = done.value["system"] if target == "amazon-converse" else done.value["system_instruction"]
+    assert sent == ([{"text": "Be brief."}] if target == "amazon-converse" else "Be brief.")
+    found = fates(done)
+    assert all(found[f"/system/0/citations/{index}"] == "lost" for index in range(2))

@@ -255,11 +255,13 @@ def _write_leading(c: Node, w: Writer) -> list[Any]:
 
 def _system(content: list[Node], w: Writer) -> list[Any]:
     out: list[Any] = []
+    w.context["system"] = not is_own(w)
     for part in content:
         if part.get("type") in _TEXTS or is_own(w):
             out += with_points(parts, (part,), w)
         else:
             w.drop(part, "system is text only")
+    del w.context["system"]
     return out
 
 

@@ -174,6 +174,15 @@ def _text_of(parts: Any, w: Writer, said: list[tuple[Node, str]]) -> list[str]:
     """The texts of parts; what is not a text is reported."""
     out = []
     for part in parts:
+        if (
+            w.crosses
+            and part.get("annotations")
+            and type(part["annotations"]) is list
+            and type(part.get("text")) is str
+        ):
+            out.append(w.piece(_uncited, part))
+            said.append((part, "text"))
+            continue
         wire = w.node(user_parts, part) if part.get("type") in ("input_text", "text", "output_text") else None
         if wire is None:
             if part.get("type") not in ("input_text", "text", "output_text"):
@@ -182,3 +191,9 @@ def _text_of(parts: Any, w: Writer, said: list[tuple[Node, str]]) -> list[str]:
         out.append(wire["text"])
         said.append((part, "text"))
     return out
+
+
+def _uncited(c: Node, w: Writer) -> Any:
+    for note in c.pop("annotations"):
+        w.drop(note, "the system instruction cites nothing")
+    return c.pop("text")

@@ -162,6 +162,9 @@ def _write_text(c: Node, w: Writer) -> Node:
     text = c.pop("text", None)
     form = w.form(c, "guard")
     cited = w.form(c, "cited")
+    if w.context.get("system") and type(c.get("annotations")) is list:
+        for note in c.pop("annotations"):
+            w.drop(note, "system cites nothing")
     notes = w.nodes(citations, c.pop("annotations")) if type(c.get("annotations")) is list else None
     if type(text) is not str:
         text = ""
