@@ -216,3 +216,24 @@ def test_citations_of_a_system_text_are_reported_and_its_text_is_sent(target: st
     assert sent == ([{"text": "Be brief."}] if target == "amazon-converse" else "Be brief.")
     found = fates(done)
     assert all(found[f"/system/0/citations/{index}"] == "lost" for index in range(2))
+
+
+@pytest.mark.parametrize("target", ["amazon-converse", "google-interactions"])
+@pytest.mark.parametrize("text", ["Words.", None])
+def test_a_document_with_images_among_its_content_is_text_or_is_reported(target: str, text: str | None) -> None:
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}}
+    inner = [image] if text is None else [{"type": "text", "text": text}, image]
+    document = {"type": "document", "source": {"type": "content", "content": inner}}
+    user = {"role": "user", "content": [document, {"type": "text", "text": "Hi"}]}
+    body = {"model": "m", "max_tokens": 99, "messages": [user]}
+    done = ul.convert(body, source="anthropic-messages", target=target)
+    content = (done.value["messages"] if target == "amazon-converse" else done.value["input"])[0]["content"]
+    lost = {path for path, fate in fates(done).items() if fate == "lost"}
+    if text is None:
+        assert len(content) == 1
+        assert lost == {"/messages/0/content/0"}
+        return
+    assert len(content) == 2
+    assert lost == {"/messages/0/content/0/source/content/1"}
+    if target == "amazon-converse":
+        assert content[0]["document"]["source"]["content"] == [{"text": text}]

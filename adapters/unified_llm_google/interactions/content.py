@@ -201,7 +201,7 @@ def _write_media(c: Node, wire: Node, inline: str, linked: str, w: Writer) -> No
         del c[inline]
     elif type(c.get("file_uri")) is str:
         wire["uri"] = c.pop("file_uri")
-    elif type(c.get("file_id")) is str:
+    elif type(c.get("file_id")) is str or (w.crosses and c.get("content")):
         return None
     if "media_type" in c and (c["media_type"] == wire.get("mime_type") or "mime_type" not in wire):
         wire["mime_type"] = c.pop("media_type")

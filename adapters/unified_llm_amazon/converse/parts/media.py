@@ -188,7 +188,12 @@ def _write_document(c: Node, w: Writer) -> Node | None:
     if source is None and type(c.get("text")) is str:
         word, source = format_of("document", c.get("media_type")), {"text": c.pop("text")}
     elif source is None and type(c.get("content")) in (str, list):
-        content = c.pop("content")
+        content = c["content"]
+        if w.crosses and type(content) is list:
+            content = _texts_alone(content, w)
+            if not content:
+                return None
+        del c["content"]
         word = format_of("document", c.get("media_type"))
         source = {"content": [{"text": content}] if type(content) is str else w.nodes(parts, content)}
     if source is None:
@@ -209,6 +214,15 @@ def _write_document(c: Node, w: Writer) -> Node | None:
     if type(c.get("citations")) is dict and "enabled" in c["citations"]:
         wire["citations"] = {"enabled": take(c, "citations").pop("enabled")}
     return {"document": wire}
+
+
+def _texts_alone(content: list[Node], w: Writer) -> list[Node]:
+    """The content of a document, which is text alone here; images in it are reported, if any text is left."""
+    texts = [part for part in content if type(part) is dict and type(part.get("text")) is str]
+    for part in content if texts else ():
+        if not any(part is each for each in texts):
+            w.drop(part, "only the text of it is sent")
+    return texts
 
 
 def _give_type(c: Node) -> bool:
