@@ -59,6 +59,10 @@ TYPES = Bimap(
         "BadRequestError": "invalid_request",
         "NotFoundError": "not_found",
         "exceed_context_size_error": "context_overflow",
+        "billing_not_active": "quota",
+        "budget_exceeded": "quota",
+        "exceeded_current_quota_error": "quota",
+        "content_filter": "content_filter",
     },
     writing={
         "too_large": "invalid_request_error",
@@ -72,9 +76,15 @@ _OPEN = ("invalid_request", "not_found", "too_many_requests", "model_error")
 CODES = {
     "context_length_exceeded": "context_overflow",
     "tokens_limit_reached": "context_overflow",
+    "model_max_prompt_tokens_exceeded": "context_overflow",
     "content_filter": "content_filter",
     "content_policy_violation": "content_filter",
+    "moderation_blocked": "content_filter",
+    "data_inspection_failed": "content_filter",
     "insufficient_quota": "quota",
+    "billing_not_active": "quota",
+    "billing_hard_limit_reached": "quota",
+    "Arrearage": "quota",
     "rate_limit_exceeded": "rate_limit",
     "slow_down": "rate_limit",
     "invalid_api_key": "authentication",
@@ -129,7 +139,9 @@ def classify(word: Any, code: Any, message: Any, status: int | None) -> str:
     """The canonical type of an error."""
     if type(code) is str and code in CODES:
         # A request that is larger than the limit itself (Groq) is never let through.
-        return "too_large" if status == _TOO_LARGE and CODES[code] == "rate_limit" else CODES[code]
+        if CODES[code] == "rate_limit" and status in (_TOO_LARGE, *_OVERLOAD):  # OpenAI's `slow_down` is a 503
+            return "too_large" if status == _TOO_LARGE else "overloaded"
+        return CODES[code]
     if status is None or status < 400:  # an error in an answer that went well may have its status as its code
         status = code if type(code) is int else None
     found = TYPES.reads.get(word) if type(word) is str else None

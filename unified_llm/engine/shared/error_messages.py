@@ -3,7 +3,8 @@ status for every bad request.
 
 Bedrock, Text Generation Inference, llama.cpp, LiteLLM and others have their own words for a prompt that is too long;
 Anthropic refuses with a bad request an account that is used up and content that its filter stops, and xAI and Google
-refuse a wrong key with one. When to come back is only in the message too, at times.
+refuse a wrong key with one, and an account that is used up as one that sends too much. When to come back is only in the
+message too, at times.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from .error_headers import seconds_of
 __all__ = ["class_by_message", "class_of", "wait_by_message"]
 
 _VAGUE = (None, "invalid_request", "server_error", "other")
+# What some refuse an account with that is used up: waiting and another model do not help.
+_PERHAPS_QUOTA = ("rate_limit", "permission")
 _SIGNS = {
     "context_overflow": (
         "context length",
@@ -30,9 +33,24 @@ _SIGNS = {
         "too many tokens",
         "too many input tokens",
         "max_new_tokens` must be <=",
+        "maximum model length",
+        "maximum prompt length",
+        "exceeded model token limit",
+        "range of input length should be",
+        "prompt token count of",
     ),
     "content_filter": ("content filtering policy", "content management policy"),
-    "quota": ("credit balance is too low", "insufficient balance", "specified api usage limits"),
+    "quota": (
+        "credit balance is too low",
+        "insufficient balance",
+        "specified api usage limits",
+        "credits are depleted",
+        "used all available credits",
+        "monthly spending limit",
+        "monthly spending cap",
+        "billing hard limit",
+        "budget has been exceeded",
+    ),
     "authentication": ("incorrect api key", "api key not valid"),
 }
 
@@ -44,11 +62,14 @@ def class_by_message(kind: str | None, message: Any) -> str | None:
     'context_overflow'
     >>> class_by_message("rate_limit", "Too many tokens, please wait before trying again.")
     'rate_limit'
+    >>> class_by_message("rate_limit", "Your prepayment credits are depleted.")
+    'quota'
     """
-    if kind in _VAGUE and type(message) is str:
-        text = message.lower()
-        return next((shown for shown, signs in _SIGNS.items() if any(sign in text for sign in signs)), kind)
-    return kind
+    if type(message) is not str or not (kind in _VAGUE or kind in _PERHAPS_QUOTA):
+        return kind
+    text = message.lower()
+    found = next((shown for shown, signs in _SIGNS.items() if any(sign in text for sign in signs)), kind)
+    return found if kind in _VAGUE or found == "quota" else kind
 
 
 def class_of(kind: str | None, message: Any, status: Any, by_status: Mapping[int, str]) -> str:
