@@ -7,6 +7,7 @@ broken connection hides that the server answered.
 from __future__ import annotations
 
 import itertools
+import pickle
 from typing import Any
 
 import httpx2
@@ -245,3 +246,17 @@ def test_a_request_that_is_larger_than_the_limit_is_sent_once() -> None:
     with pytest.raises(ul.InvalidRequestError):
         ul.Client(there.upstream).responses.create(input="Hi")
     assert len(there.seen) == 1
+
+
+@pytest.mark.parametrize("name", ["x-request-id", "request-id", "x-amzn-RequestId"])
+def test_an_error_has_the_request_id_of_its_head(name: str) -> None:
+    def refuse(_: httpx2.Request) -> httpx2.Response:
+        body = {"error": {"message": "no", "type": "invalid_request_error"}}
+        return httpx2.Response(400, json=body, headers={name: "rq"})
+
+    client = ul.Client(http_client=httpx2.Client(transport=httpx2.MockTransport(refuse)))
+    where = {"base_url": "http://server.test/v1", "protocol": "openai-chat", "api_key": "k"}
+    with pytest.raises(ul.InvalidRequestError) as raised:
+        client.responses.create(model="m", input="Hi", **where)
+    assert raised.value.request_id == "rq"
+    assert pickle.loads(pickle.dumps(raised.value)).request_id == "rq"

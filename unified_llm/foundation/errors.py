@@ -36,6 +36,7 @@ __all__ = [
     "UnknownModel",
     "UnknownProtocol",
     "UnknownProvider",
+    "request_id_of",
 ]
 
 
@@ -222,6 +223,19 @@ class RemoteProtocolError(ProtocolError):
 # ---- what a provider answers, or fails to ---------------------------------------------------------------------------
 
 
+def request_id_of(headers: Mapping[str, Any]) -> str | None:
+    """The provider's name for a request, in the headers of its answer.
+
+    >>> request_id_of({"content-type": "application/json", "x-amzn-RequestId": "b2c1"})
+    'b2c1'
+    """
+    named = (value for name, value in headers.items() if name.lower() in _REQUEST_ID and type(value) is str)
+    return next(named, None)
+
+
+_REQUEST_ID = frozenset(("x-request-id", "request-id", "x-amzn-requestid"))
+
+
 class APIError(UnifiedLLMError):
     """A provider refused, or could not be reached. The classes are the same for all providers.
 
@@ -307,7 +321,7 @@ class APIError(UnifiedLLMError):
     def request_id(self) -> str | None:
         """The provider's name for the request, for its support."""
         found = self.error.get("request_id")
-        return str(found) if found is not None else None
+        return str(found) if found is not None else request_id_of(self.headers)
 
 
 class AuthenticationError(APIError):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...foundation.errors import APIError, InvalidBody
+from ...foundation.errors import APIError, InvalidBody, request_id_of
 from ...foundation.secret import SecretLike
 from ...losses import Levels, Losses
 from ...passes.convert import Converted, Repair, convert
@@ -121,10 +121,7 @@ class _Head:
     @property
     def request_id(self) -> str | None:
         """The provider's name for the request."""
-        for name, value in self.headers.items():
-            if name == "x-request-id" or name == "request-id":
-                return value
-        return None
+        return request_id_of(self.headers)
 
     @property
     def http(self) -> dict[str, Any]:
