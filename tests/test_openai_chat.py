@@ -339,3 +339,31 @@ def test_the_list_of_models() -> None:
     body = {"object": "list", "data": [{"id": "m", "object": "model", "created": 1, "owned_by": "o", "context": 8}]}
     done = ul.convert(body, source=CHAT, target=CHAT, kind="models")
     assert done.value == body and not done.losses
+
+
+@pytest.mark.parametrize("message", [{}, {"message": None}])
+def test_a_choice_of_which_all_was_filtered_keeps_its_end(message: Node) -> None:
+    """Azure sends its end, and no message at all."""
+    choice = {"index": 0, "finish_reason": "content_filter", "logprobs": None, **message}
+    body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    assert ul.convert(body, source=CHAT, target=CHAT, kind="response").value == body
+    two = {**body, "choices": [{**choice, "message": {"role": "assistant", "content": "a"}}, {**choice, "index": 1}]}
+    assert ul.convert(two, source=CHAT, target=CHAT, kind="response").value == two
+
+    def told(target: str) -> Any:
+        return ul.convert(body, source=CHAT, target=target, kind="response").value
+
+    assert told("anthropic-messages")["stop_reason"] == "refusal"
+    assert told("google-generate-content")["candidates"][0]["finishReason"] == "SAFETY"
+    assert told("openai-responses")["incomplete_details"] == {"reason": "content_filter"}
+    assert told("amazon-converse")["stopReason"] == "content_filtered"
+
+
+def test_an_empty_list_of_stop_sequences_is_not_sent_from_another_protocol() -> None:
+    """The API refuses it, where others take it for none."""
+    body = {"contents": [{"role": "user", "parts": [{"text": "x"}]}], "generationConfig": {"stopSequences": []}}
+    done = ul.convert(body, source="google-generate-content", target=CHAT, model="m")
+    assert "stop" not in done.value
+    assert not done.losses
+    own = {"model": "m", "stop": [], "messages": [{"role": "user", "content": "x"}]}
+    assert ul.convert(own, source=CHAT, target=CHAT).value == own

@@ -105,15 +105,19 @@ def _read_choice(wire: Any, place: int, node: Node, r: Reader) -> None:
         # Routers send it where the answer begins, or beside as much of it as there was.
         node["status"], node["error"] = "failed", read_error_node({"error": failure}, r)
         r.form(node, "error", "choice")
-    if type(wire) is not dict or type(wire.get("message")) is not dict:
+    bare = type(wire) is dict and _is_bare(wire)
+    if type(wire) is not dict or not (bare or type(wire.get("message")) is dict):
         items = [r.unread(wire, _choices.name)]
         finish = None
     else:
         rest = wire.copy()
         if "error" in node:
             del rest["error"]
-        message = take(rest, "message")
-        items = read_message_items(message, wire["message"], place, r, [], answer=True)
+        message: Node = {} if bare else take(rest, "message")
+        items = read_message_items(message, {} if bare else wire["message"], place, r, [], answer=True)
+        if bare:
+            r.form(items[0], "message", "null" if "message" in rest else "absent")
+            rest.pop("message", None)
         finish = message_and_choice(items, rest, message, wire, place, r)
     if place == 0:
         node["output"] = items
@@ -125,6 +129,16 @@ def _read_choice(wire: Any, place: int, node: Node, r: Reader) -> None:
     if finish:
         _place_finish(choice, (), finish, items, r)
     node.setdefault("choices", []).append(r.made(choice, wire if type(wire) is dict else {}))
+
+
+def _is_bare(wire: Node) -> bool:
+    """Whether a choice has an end and no message: Azure filters the whole text of an answer so."""
+    return (
+        wire.get("message") is None
+        and type(wire.get("finish_reason")) is str
+        and "text" not in wire
+        and not wire.get("delta")
+    )
 
 
 def _place_finish(node: Node, above: tuple[Any, ...], finish: Node, items: list[Node], r: Reader) -> None:
@@ -325,6 +339,11 @@ def _write_choice(output: list[Node], word: Any, index: Any, w: Writer) -> Any:
         said = kept.get("message")
         if (type(said) is dict and "role" in said) or ("role" in marked and w.form(first, "role") == "absent"):
             del message["role"]
+        form = w.form(first, "message") if "message" in marked else None
+        if form is not None and not message:
+            wire["message"] = None
+            if form == "absent":
+                del wire["message"]
         hollow = w.form(first, "delta") if "delta" in marked else None
         if hollow is not None:
             wire["delta"] = {key: _HOLLOW_DELTA[key] for key in hollow}

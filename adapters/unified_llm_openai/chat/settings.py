@@ -57,7 +57,9 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
     if "max_output_tokens" in c:
         raise_output_limit(c, w)
         wire[_limit(c, w)] = c.pop("max_output_tokens")
-    if type(c.get("stop")) is list and len(c["stop"]) == 1 and w.form(c, "stop"):
+    if c.get("stop") == [] and w.source != w.protocol:
+        del c["stop"]  # none, which is the default; the API refuses an empty list
+    elif type(c.get("stop")) is list and len(c["stop"]) == 1 and w.form(c, "stop"):
         wire["stop"] = c.pop("stop")[0]
     if type(c.get("tools")) is list:
         _write_tools(c, wire, w)
