@@ -72,3 +72,29 @@ def test_a_compaction_without_a_threshold_that_reads_as_one_keeps_its_trigger() 
     assert ul.convert(body, source=MESSAGES, target=MESSAGES).value == body
     edit["trigger"] = {"type": "input_tokens", "value": 50_000}
     assert ul.read(body, MESSAGES).context_management[0].compact_threshold == 50_000
+
+
+SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
+
+
+@pytest.mark.parametrize("config", [None, {}, {"effort": "low"}])
+def test_a_format_of_the_output_is_read_from_where_it_was_before(config: dict[str, Any] | None) -> None:
+    """Before `output_config` had it, `output_format` did: SDKs and proxies of that time send it."""
+    form = {"type": "json_schema", "schema": SCHEMA}
+    body = {**BASE, "output_format": form, **({} if config is None else {"output_config": config})}
+    assert ul.convert(body, source=MESSAGES, target=MESSAGES).value == body
+    done = ul.convert(body, source=MESSAGES, target=CHAT)
+    assert done.value["response_format"]["json_schema"]["schema"] == SCHEMA
+    assert not [loss for loss in done.losses if loss.fate == "lost"]
+    wider = {**BASE, "output_format": {"type": "json_schema", "schema": {"type": "object", "maxProperties": 2}}}
+    lost = losses(ul.convert(wider, source=MESSAGES, target="google-interactions"))
+    assert all(path.startswith("/output_format/schema") for path, name, _ in lost if name == "output.structured")
+
+
+def test_a_format_at_both_places_stays_and_the_newer_one_counts() -> None:
+    newer = {"format": {"type": "json_schema", "schema": SCHEMA}}
+    body = {**BASE, "output_config": newer, "output_format": {"type": "json_schema", "schema": {"type": "object"}}}
+    assert ul.convert(body, source=MESSAGES, target=MESSAGES).value == body
+    done = ul.convert(body, source=MESSAGES, target=CHAT)
+    assert done.value["response_format"]["json_schema"]["schema"] == SCHEMA
+    assert ("/output_format", "output.structured", "lost") in losses(done)

@@ -116,12 +116,30 @@ def read_request(w: Node, r: Reader) -> Node:
         read_servers(rest, node, r)
         if not rest:
             del node["extra"][r.protocol]["rest"]
+    if "output_format" in r.doc:
+        _read_older_format(node, r)
     r.form(node, "own", True)
     headers = {key.lower(): value for key, value in (r.http.get("headers") or {}).items()}
     for header in REQUEST_HEADERS:
         if header in headers:
             r.extra(node).setdefault("headers", {})[header] = headers[header]
     return node
+
+
+def _read_older_format(node: Node, r: Reader) -> None:
+    """Read the format of the output from where it was before it moved into `output_config`."""
+    rest = node["extra"][r.protocol]["rest"]
+    form, config = rest["output_format"], r.doc.get("output_config", {})
+    if type(form) is not dict or form.keys() != {"type", "schema"} or type(config) is not dict or "format" in config:
+        return
+    if form["type"] != "json_schema" or type(form["schema"]) is not dict:
+        return
+    node.setdefault("text", {})["format"] = rest.pop("output_format")
+    if not rest:
+        del node["extra"][r.protocol]["rest"]
+    r.form(node, "format", "beside" if "output_config" in r.doc else "older")
+    for key in form:
+        r.place(node, ("text", "format", key), ("output_format", key))
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
@@ -146,6 +164,11 @@ def _write(shape: Shape, c: Node, w: Writer) -> Node:
     settle = settle_own if own else settle_foreign if shape is REQUEST else settle_prompt
     wire = write_part(shape, w.doc, w, whole=False, own=own, settle=settle, node=c)
     wire["messages"] = wire.pop("messages")  # behind tools and system text, in the order of the cache
+    older = w.form(c, "format") if own else None
+    if older and "format" in (wire.get("output_config") or {}):
+        wire["output_format"] = wire["output_config"].pop("format")
+        if not wire["output_config"] and older == "older":
+            del wire["output_config"]
     c.clear()
     servers = w.context.pop("servers", None)
     if servers:
