@@ -155,6 +155,22 @@ def test_top_k_is_read_from_the_fields_of_models(fields: dict[str, Any]) -> None
     assert str(ul.write(canonical, CONVERSE, "request").value) == str(body).replace("5", "6")
 
 
+@pytest.mark.parametrize("rest", [{}, {"x": 1}])
+def test_thinking_is_read_from_the_other_name_that_bedrock_takes_for_it(rest: dict[str, Any]) -> None:
+    """Bedrock takes `reasoning_config` for Claude's `thinking`, and clients send it."""
+    thinking = {"type": "enabled", "budget_tokens": 2048}
+    fields = {"reasoning_config": {**thinking, **rest}}
+    body = {"messages": [{"role": "user", "content": [{"text": "Hi"}]}], "additionalModelRequestFields": fields}
+    assert ul.convert(body, source=CONVERSE, target=CONVERSE).value == body
+    done = ul.convert(body, source=CONVERSE, target="anthropic-messages", model="claude-sonnet-4-5")
+    assert done.value["thinking"] == thinking
+    both = {**body, "additionalModelRequestFields": {**fields, "thinking": thinking}}
+    assert ul.convert(both, source=CONVERSE, target=CONVERSE).value == both
+    canonical = ul.read(body, CONVERSE, "request").model_dump(exclude_unset=True)
+    canonical["reasoning"]["budget_tokens"] = 4096
+    assert str(ul.write(canonical, CONVERSE, "request").value) == str(body).replace("2048", "4096")
+
+
 def test_a_limit_is_the_most_of_the_model() -> None:
     value, losses = sent(CLAUDE, max_output_tokens=70_000)
     assert value["inferenceConfig"] == {"maxTokens": 64_000}

@@ -45,7 +45,7 @@ _SPELLINGS: Mapping[str, Callable[[Any], str]] = {
 FIELDS = "additionalModelRequestFields"
 # Where models of Amazon's own take effort, in that field: the data name it for each (`effort_field`).
 # https://docs.aws.amazon.com/nova/latest/nova2-userguide/extended-thinking.html
-_CONFIG, _EFFORT, _OUTPUT = "reasoningConfig", "maxReasoningEffort", "output_config"
+_CONFIG, _EFFORT, _OUTPUT, _OTHER = "reasoningConfig", "maxReasoningEffort", "output_config", "reasoning_config"
 _MEDIA = {
     f"{side}_{kind}": "document" if kind == "file" else kind
     for side in ("input", "output")
@@ -74,19 +74,21 @@ def read_reasoning(w: Node, fields: Node, node: Node, r: Reader) -> None:
             r.place(node, ("reasoning", name), (FIELDS, _CONFIG, key))
         r.form(node, "config", True)
         return
-    inner, thinking = fields.get(_OUTPUT), fields.get("thinking")
+    key = _OTHER if _OTHER in fields and "thinking" not in fields else "thinking"
+    inner, thinking = fields.get(_OUTPUT), fields.get(key)
     if one and type(inner) is dict and type(inner.get("effort")) is str:
         node.setdefault("reasoning", {})["effort"] = take(fields, _OUTPUT).pop("effort")
         r.place(node, ("reasoning", "effort"), (FIELDS, _OUTPUT, "effort"))
         r.form(node, "effort", "field")
     if type(thinking) is dict and type(thinking.get("type")) is str:
-        own = take(fields, "thinking")
-        reasoning = node.setdefault("reasoning", {})
-        reasoning["control"] = own.pop("type")
-        r.place(node, ("reasoning", "control"), (FIELDS, "thinking", "type"))
+        own = take(fields, key)
+        if key == _OTHER:
+            r.form(node, "thinking", "other")
+        node.setdefault("reasoning", {})["control"] = own.pop("type")
+        r.place(node, ("reasoning", "control"), (FIELDS, key, "type"))
         if type(own.get("budget_tokens")) is int:
-            reasoning["budget_tokens"] = own.pop("budget_tokens")
-            r.place(node, ("reasoning", "budget_tokens"), (FIELDS, "thinking", "budget_tokens"))
+            node["reasoning"]["budget_tokens"] = own.pop("budget_tokens")
+            r.place(node, ("reasoning", "budget_tokens"), (FIELDS, key, "budget_tokens"))
 
 
 def _read_format(output: Node, node: Node, r: Reader) -> None:
@@ -175,7 +177,7 @@ def write_reasoning(c: Node, wire: Node, w: Writer) -> None:
     if type(c.get("reasoning")) is dict:
         own = take(c, "reasoning")
         if is_own(w):
-            _write_own(own, output, wire, "config" if w.form(c, "config") else w.form(c, "effort"))
+            _write_own(own, output, wire, c, w)
         else:
             _write_effort(own, output, wire, w)
     if output:
@@ -204,18 +206,17 @@ def _write_format(c: Node, output: Node, w: Writer) -> None:
     output["textFormat"] = {"type": "json_schema", "structure": {"jsonSchema": schema}}
 
 
-def _write_own(own: Node, output: Node, wire: Node, form: Any) -> None:
-    if form == "config":
+def _write_own(own: Node, output: Node, wire: Node, c: Node, w: Writer) -> None:
+    if w.form(c, "config"):
         keys = (("type", "control"), (_EFFORT, "effort"))
         wire[FIELDS] = {_CONFIG: {key: own.pop(name) for key, name in keys if name in own}}
         return
     fields: Node = {}
     if "effort" in own:
-        (fields.setdefault(_OUTPUT, {}) if form == "field" else output)["effort"] = own.pop("effort")
+        (fields.setdefault(_OUTPUT, {}) if w.form(c, "effort") == "field" else output)["effort"] = own.pop("effort")
     if "control" in own:
-        thinking = fields["thinking"] = {"type": own.pop("control")}
-        if "budget_tokens" in own:
-            thinking["budget_tokens"] = own.pop("budget_tokens")
+        place, budget = _OTHER if w.form(c, "thinking") else "thinking", "budget_tokens"
+        fields[place] = {key: own.pop(name) for key, name in (("type", "control"), (budget, budget)) if name in own}
     if fields:
         wire[FIELDS] = fields
 
