@@ -174,3 +174,61 @@ def test_an_image_of_a_type_that_interactions_lacks_is_reported() -> None:
     done = ul.convert(body, source="openai-chat", target=INTERACTIONS, model="gemini-3-pro")
     assert [part["mime_type"] for part in done.value["input"][0]["content"]] == ["image/jpeg"]
     assert ("/messages/0/content/0", "lost") in [(loss.path, loss.fate) for loss in done.losses]
+
+
+HISTORIES: dict[str, Node] = {
+    RESPONSES: {
+        "model": "m",
+        "input": [
+            {"role": "user", "content": "Draw a house."},
+            BODIES[RESPONSES]["output"][1],
+            {"role": "user", "content": "Make it blue."},
+        ],
+    },
+    GENERATE: {
+        "contents": [
+            {"role": "user", "parts": [{"text": "Draw a house."}]},
+            BODIES[GENERATE]["candidates"][0]["content"],
+            {"role": "user", "parts": [{"text": "Make it blue."}]},
+        ],
+    },
+    INTERACTIONS: {
+        "model": "m",
+        "input": [
+            {"type": "user_input", "content": [{"type": "text", "text": "Draw a house."}]},
+            BODIES[INTERACTIONS]["steps"][0],
+            {"type": "user_input", "content": [{"type": "text", "text": "Make it blue."}]},
+        ],
+    },
+}
+TAKEN = {
+    "openai-chat": {"type": "image_url", "image_url": {"url": f"data:image/jpeg;base64,{DATA}"}},
+    "openai-chat:openrouter": {"type": "image_url", "image_url": {"url": f"data:image/jpeg;base64,{DATA}"}},
+    "anthropic-messages": {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": DATA}},
+    "amazon-converse": {"image": {"format": "jpeg", "source": {"bytes": DATA}}},
+    RESPONSES: {"type": "input_image", "image_url": f"data:image/jpeg;base64,{DATA}", "detail": "auto"},
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        (source, target)
+        for source in HISTORIES
+        for target in TAKEN
+        if source != target and (source == RESPONSES or target != "openai-chat:openrouter")
+    ],
+)
+def test_an_image_of_the_model_is_sent_as_the_users_where_only_that_is_taken(source: str, target: str) -> None:
+    """So the next request can edit it, as it can at its own provider. OpenRouter takes images of the model."""
+    done = ul.convert(HISTORIES[source], source=source, target=target, model="m")
+    turns = done.value["input" if target == RESPONSES else "messages"]
+    assert turns[-1]["role"] == "user" and TAKEN[target] in turns[-1]["content"]
+    assert not [loss for loss in done.losses if loss.fate == "lost"]
+    assert [loss for loss in done.losses if loss.fate == "approximated" and "sent as an image" in loss.detail]
+
+
+def test_an_image_of_the_model_without_a_message_behind_it_is_lost() -> None:
+    body = {**HISTORIES[RESPONSES], "input": HISTORIES[RESPONSES]["input"][:2]}
+    done = ul.convert(body, source=RESPONSES, target="openai-chat", model="m")
+    assert [loss.path for loss in done.losses if loss.fate == "lost"] == ["/input/1"]

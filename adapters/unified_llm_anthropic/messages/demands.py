@@ -31,6 +31,7 @@ DEMANDS = Rules(
     adjacent=True,
     call_id_form="[a-zA-Z0-9_-]+",
     system="place",
+    images="user",
     blank="blank",
     trailing=True,
     filled=True,
