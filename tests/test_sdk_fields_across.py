@@ -237,3 +237,10 @@ def test_a_document_with_images_among_its_content_is_text_or_is_reported(target:
     assert lost == {"/messages/0/content/0/source/content/1"}
     if target == "amazon-converse":
         assert content[0]["document"]["source"]["content"] == [{"text": text}]
+
+
+def test_a_search_of_files_without_stores_is_not_sent_to_responses() -> None:
+    tools = [{"type": "file_search", "top_k": 3, "metadata_filter": "a = 1"}, {"type": "google_search"}]
+    done = converted({"model": "m", "input": "Hi", "tools": tools}, "google-interactions", "openai-responses")
+    assert [tool["type"] for tool in done.value["tools"]] == ["web_search"]
+    assert fates(done)["/tools/0"] == "lost"

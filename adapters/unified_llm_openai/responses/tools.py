@@ -26,7 +26,7 @@ foreign_tools = Mapping("openai-responses tools")
 
 for _type, _keys in TOOLS.items():
     tools.same(_type, _keys)
-    if _type not in ("function", "web_search", "code_interpreter", "mcp"):
+    if _type not in ("function", "web_search", "file_search", "code_interpreter", "mcp"):
         foreign_tools.same(_type, _keys)
 for _family in (tools, foreign_tools):
     _family.same("namespace", "name description", tools=_family)
@@ -63,6 +63,20 @@ def write_code_interpreter(c: Node, w: Writer) -> Node:
         wire["container"] = {"type": "auto"}
         w.added(wire, "container", "required by the API")
     return wire
+
+
+@foreign_tools.write("file_search")
+def write_file_search(c: Node, w: Writer) -> Node | None:
+    """Write a search of files; the API refuses one without stores, and conditions in another's language."""
+    if w.crosses and not c.get("vector_store_ids"):
+        return None
+    keys = TOOLS["file_search"].split()
+    if w.crosses and type(c.get("filters")) is str:
+        keys.remove("filters")
+    return {"type": "file_search", **{key: c.pop(key) for key in keys if key in c}}
+
+
+foreign_tools.cannot("file_search", "the API requires vector_store_ids")
 
 
 @foreign_tools.write("mcp")
