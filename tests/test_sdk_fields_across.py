@@ -244,3 +244,22 @@ def test_a_search_of_files_without_stores_is_not_sent_to_responses() -> None:
     done = converted({"model": "m", "input": "Hi", "tools": tools}, "google-interactions", "openai-responses")
     assert [tool["type"] for tool in done.value["tools"]] == ["web_search"]
     assert fates(done)["/tools/0"] == "lost"
+
+
+@pytest.mark.parametrize("target", ["google-generate-content", "openai-chat", "openai-responses"])
+@pytest.mark.parametrize(
+    ("kind", "type_"),
+    [("image", "image/png"), ("document", "application/pdf"), ("audio", "wav"), ("video", "video/mp4")],
+)
+def test_bytes_of_which_nothing_shows_the_type_have_the_usual_one(kind: str, type_: str, target: str) -> None:
+    content = [{"type": kind, "data": "aGVsbG8="}, {"type": "text", "text": "Hi"}]
+    body = {"model": "m", "input": [{"type": "user_input", "content": content}]}
+    done = ul.convert(body, source="google-interactions", target=target, model=MODELS[target])
+    if target == "openai-responses" and kind in ("audio", "video"):
+        assert fates(done)["/input/0/content/0"] == "lost"
+        return
+    found = str(done.value)
+    wanted = type_ if kind != "audio" else "'format': 'wav'" if target == "openai-chat" else "audio/pcm"
+    assert wanted in found
+    reported = [loss.detail for loss in done.losses if "the usual one" in loss.detail or "first bytes" in loss.detail]
+    assert len(reported) == 1

@@ -11,7 +11,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.file_types import TYPES, image_type, is_other_image
+from unified_llm.engine.shared.file_types import TYPES, USUAL_TYPES, image_type, is_other_image
 
 __all__ = ["clean_url", "fit_detail", "name_file", "other_image", "read_bare", "write_bare"]
 
@@ -36,9 +36,10 @@ def clean_url(c: Node, key: str, wire: Node, at: str, w: Writer) -> None:
     if head is not None and ";base64" in head[2].lower():
         data = url[head.end() :]
         kind = head[1].lower() or next((kind for magic, kind in _FILES.items() if data.startswith(magic)), "")
-        wire[at] = f"data:{kind};base64,{data}"
+        wire[at] = f"data:{kind or USUAL_TYPES.get(key, '')};base64,{data}"
         if wire[at] != url:
-            c[key] = Fated("approximated", "the data URL is spelled anew")
+            why = "the data URL is spelled anew" if kind else "nothing shows its type; the usual one is sent"
+            c[key] = Fated("approximated", why)
 
 
 def other_image(part: Node, w: Writer) -> str | None:

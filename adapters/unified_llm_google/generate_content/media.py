@@ -13,7 +13,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Bimap, Fated, IllTyped, lookup, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.file_types import TYPES, image_type, is_other_image, type_of_file
+from unified_llm.engine.shared.file_types import TYPES, USUAL_TYPES, image_type, is_other_image, type_of_file
 
 from .spelling import actual
 
@@ -323,6 +323,9 @@ def _inline(c: Node, key: str, data: str, media_type: str | None, w: Writer) -> 
         if seen is not None:
             inline["mimeType"] = seen
             w.added(inline, "mimeType", "read off the first bytes")
+        elif key in USUAL_TYPES and not (key == "file_data" and _guess(c)):
+            inline["mimeType"] = USUAL_TYPES[key]
+            w.added(inline, "mimeType", "the usual one")
     inline["data"] = _respelled(data, c, w)
     if type(c.get("filename")) is str:
         inline["displayName"] = c.pop("filename")

@@ -143,9 +143,10 @@ def write_audio(c: Node, w: Writer) -> Node | None:
             del c["media_type"]
         else:
             c["media_type"] = Fated("approximated", f"sent as the format {audio['format']!r}")
-    elif "format" not in audio and w.crosses and (heard := format_of_data(audio["data"])) is not None:
-        audio["format"] = heard
-        w.added(audio, "format", "read off the first bytes")
+    elif "format" not in audio and w.crosses:
+        heard = format_of_data(audio["data"])
+        audio["format"] = heard or "wav"
+        w.added(audio, "format", "read off the first bytes" if heard else "the usual one")
     return write_cache(c, {"type": "input_audio", "input_audio": audio}, w)
 
 
@@ -293,7 +294,9 @@ def read_video(w: Node, r: Reader) -> Node:
 def write_video(c: Node, w: Writer) -> Node | None:
     if type(c.get("video_url")) is not str:
         return None
-    return write_cache(c, {"type": "video_url", "video_url": {"url": c.pop("video_url")}}, w)
+    video = {"url": c.pop("video_url")}
+    clean_url(c, "video_url", video, "url", w)
+    return write_cache(c, {"type": "video_url", "video_url": video}, w)
 
 
 def takes_names(w: Writer) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["TYPES", "image_type", "is_other_image", "type_of_file"]
+__all__ = ["TYPES", "USUAL_TYPES", "image_type", "is_other_image", "type_of_file"]
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 TYPES = {
@@ -25,6 +25,9 @@ TYPES = {
     "pptx": f"{_OFFICE}.presentationml.presentation",
 }
 """The types of documents, by what a name ends in."""
+
+USUAL_TYPES = {"image_url": "image/png", "video_url": "video/mp4", "file_data": "application/pdf"}
+"""What a target that requires a type is sent where nothing shows one, by the canonical key of the data."""
 
 
 def type_of_file(name: Any, data: Any = None) -> str | None:
