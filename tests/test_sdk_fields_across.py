@@ -263,3 +263,17 @@ def test_bytes_of_which_nothing_shows_the_type_have_the_usual_one(kind: str, typ
     assert wanted in found
     reported = [loss.detail for loss in done.losses if "the usual one" in loss.detail or "first bytes" in loss.detail]
     assert len(reported) == 1
+
+
+@pytest.mark.parametrize("target", ["google-interactions", "openai-responses", "anthropic-messages"])
+def test_an_enum_word_for_no_value_is_sent_to_no_other_api(target: str) -> None:
+    image = {"aspectRatio": "ASPECT_RATIO_UNSPECIFIED", "imageSize": "IMAGE_SIZE_UNSPECIFIED"}
+    user = {"role": "user", "parts": [{"text": "Hi"}]}
+    body = {"contents": [user], "generationConfig": {"responseFormat": [{"image": image}]}}
+    own = ul.convert(body, source="google-generate-content", target="google-generate-content")
+    assert own.value == body
+    done = converted(body, "google-generate-content", target)
+    assert "unspecified" not in str(done.value).lower()
+    assert not [path for path in fates(done) if path.endswith(("aspectRatio", "imageSize"))]
+    if target == "google-interactions":
+        assert done.value["response_format"] == {"type": "image"}

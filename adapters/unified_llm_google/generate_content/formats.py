@@ -58,6 +58,11 @@ def _plain(word: str) -> str:
     return _ENUMS.reads.get(word) or word.lower().replace("_", "/", 1)
 
 
+def _is_unset(word: Any) -> bool:
+    """Whether it is an enum's word for no value, which no other API has."""
+    return type(word) is str and word.endswith("_UNSPECIFIED")
+
+
 def _enum(word: Any) -> Any:
     """The enum's word for a plain one; the plain one where there is none."""
     found = _ENUMS.writes.get(word) or word.upper().replace("/", "_", 1) if type(word) is str else word
@@ -101,7 +106,7 @@ def read_formats(config: Node, c: Node, r: Reader, place: Callable[..., None]) -
     for index, (kind, entry) in enumerate(zip(kinds, take_all(config, KEY))):
         own = take(entry, kind)
         for key in _WORDS:
-            if upper and key in own and kind != "video":
+            if upper and key in own and kind != "video" and not _is_unset(own[key]):
                 own[key] = _plain(own[key])
         _READERS[kind](own, c, r, place, (KEY, index, kind))
 
@@ -133,7 +138,7 @@ def _read_text(own: Node, c: Node, r: Reader, place: Callable[..., None], path: 
 
 
 def _read_image(own: Node, c: Node, r: Reader, place: Callable[..., None], path: Place) -> None:
-    found = {hub: own.pop(key) for key, hub in _IMAGE if key in own}
+    found = {hub: own.pop(key) for key, hub in _IMAGE if key in own and not _is_unset(own[key])}
     if found:
         c["image"] = found
     for key, hub in _IMAGE:

@@ -144,9 +144,8 @@ def write_audio(c: Node, w: Writer) -> Node | None:
         else:
             c["media_type"] = Fated("approximated", f"sent as the format {audio['format']!r}")
     elif "format" not in audio and w.crosses:
-        heard = format_of_data(audio["data"])
-        audio["format"] = heard or "wav"
-        w.added(audio, "format", "read off the first bytes" if heard else "the usual one")
+        audio["format"], how = format_of_data(audio["data"])
+        w.added(audio, "format", how)
     return write_cache(c, {"type": "input_audio", "input_audio": audio}, w)
 
 

@@ -21,13 +21,14 @@ _HEADLESS = frozenset(
 _BEGINNINGS = {"UklGR": "wav", "SUQz": "mp3", **dict.fromkeys([f"//{char}" for char in "IJKLMNOPopqrstuv"], "mp3")}
 
 
-def format_of_data(data: str) -> str | None:
-    """The format of audio that comes without one, of those that Chat takes; None where its data begin as no such.
+def format_of_data(data: str) -> tuple[str, str]:
+    """The format of audio that comes without one, of those that Chat takes, and how it was found.
 
-    >>> format_of_data("UklGRiQ="), format_of_data("AAAA")
-    ('wav', None)
+    >>> format_of_data("SUQzBAA="), format_of_data("AAAA")
+    (('mp3', 'read off the first bytes'), ('wav', 'the usual one'))
     """
-    return next((kind for start, kind in _BEGINNINGS.items() if data.startswith(start)), None)
+    found = next((kind for start, kind in _BEGINNINGS.items() if data.startswith(start)), None)
+    return (found, "read off the first bytes") if found else ("wav", "the usual one")
 
 
 def goes_on(sounds: list[dict[str, Any]], part: dict[str, Any]) -> bool:
