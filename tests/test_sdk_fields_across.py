@@ -277,3 +277,23 @@ def test_an_enum_word_for_no_value_is_sent_to_no_other_api(target: str) -> None:
     assert not [path for path in fates(done) if path.endswith(("aspectRatio", "imageSize"))]
     if target == "google-interactions":
         assert done.value["response_format"] == {"type": "image"}
+
+
+def test_code_in_another_language_has_the_word_of_the_one_that_gemini_declares() -> None:
+    call = {"type": "code_execution_call", "id": "c1", "arguments": {"language": "bash", "code": "ls"}}
+    result = {"type": "code_execution_result", "call_id": "c1", "result": "a", "is_error": False}
+    steps = [{"type": "user_input", "content": [{"type": "text", "text": "Hi"}]}, call, result]
+    done = converted({"model": "m", "input": steps}, "google-interactions", "google-generate-content")
+    (code,) = [
+        part["executableCode"] for turn in done.value["contents"] for part in turn["parts"] if "executableCode" in part
+    ]
+    assert (code["language"], code["code"]) == ("PYTHON", "ls")
+    assert fates(done)["/input/1/arguments/language"] == "approximated"
+
+
+@pytest.mark.parametrize(("mime", "word"), [("audio/alaw", "wav"), ("audio/mulaw", "wav"), ("audio/ogg_opus", "opus")])
+def test_generated_audio_has_a_format_that_chat_declares(mime: str, word: str) -> None:
+    body = {"model": "m", "input": "Hi", "response_format": {"type": "audio", "mime_type": mime}}
+    done = converted(body, "google-interactions", "openai-chat")
+    assert done.value["audio"]["format"] == word
+    assert fates(done)["/response_format/mime_type"] == "approximated"

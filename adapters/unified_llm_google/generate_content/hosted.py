@@ -52,6 +52,9 @@ def write_code(c: Node, w: Writer) -> Node:
     if type(c.get("language")) is str:
         language = c.pop("language")
         own["language"] = language if w.form(c, "language") else language.upper()
+        if w.crosses and own["language"] != "PYTHON":
+            own["language"] = "PYTHON"
+            c["language"] = Fated("approximated", "sent as 'PYTHON', the only one there is")
     elif (c.get("extra") or {}).get(w.protocol) is None:
         own["language"] = "PYTHON"
         w.added(own, "language", "the only one there is")

@@ -37,6 +37,7 @@ _FUNCTION_KEYS = frozenset(("name", "arguments"))
 _SLOTS = {"refusal": "refusal", "audio": "output_audio", "images": "output_image"}
 _VOICE = "alloy"
 _VOICE_KEYS = frozenset(("voice", "format"))
+_SOUNDS = frozenset("wav aac mp3 flac opus pcm16".split())
 _HOMES: dict[str, Keys] = {
     **{field.wire: tuple(field.path.split(".")) for field in REQUEST.fields},
     "max_tokens": ("max_output_tokens",),
@@ -163,6 +164,9 @@ def give_voice(wire: Node, w: Writer) -> None:
                 if key not in _VOICE_KEYS:
                     w.report(w.doc, ("audio", key), "lost", "openai-chat has no such setting of generated audio")
             said = {key: said[key] for key in said if key in _VOICE_KEYS}
+            if not w.dialect and type(said.get("format")) is str and said["format"] not in _SOUNDS:
+                said["format"] = "opus" if said["format"] == "ogg_opus" else "pcm16" if wire.get("stream") else "wav"
+                w.report(w.doc, ("audio", "format"), "approximated", f"sent as {said['format']!r}")
         wire["audio"] = audio = {"voice": _VOICE, "format": "pcm16" if wire.get("stream") else "wav", **said}
         for key in [key for key in audio if key not in said]:
             w.added(audio, key, "the API demands one")
