@@ -55,3 +55,41 @@ def class_of(body: Any, protocol: str, status: int, headers: dict[str, str] | No
 )
 def test_a_code_or_a_message_is_finer_than_word_and_status(status: int, body: Any, kind: str) -> None:
     assert class_of(body, CHAT, status) == kind
+
+
+_DETAILS = [
+    {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID", "domain": "googleapis.com"}
+]
+
+
+def google(code: int, word: str, message: str = "m", **more: Any) -> dict[str, Any]:
+    return {"error": {"code": code, "message": message, "status": word, **more}}
+
+
+@pytest.mark.parametrize("protocol", [INTERACTIONS, GENERATE])
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (google(400, "INVALID_ARGUMENT", "No such key.", details=_DETAILS), "authentication"),
+        (google(400, "INVALID_ARGUMENT", "API key not valid."), "authentication"),
+        (google(429, "RESOURCE_EXHAUSTED", "Your prepayment credits are depleted."), "quota"),
+        (google(429, "RESOURCE_EXHAUSTED", "Your project has exceeded its monthly spending cap."), "quota"),
+        (google(429, "RESOURCE_EXHAUSTED", "You exceeded your current quota."), "rate_limit"),
+        (
+            google(400, "INVALID_ARGUMENT", "The input token count is 20 but the model supports up to 10."),
+            "context_overflow",
+        ),
+        (google(501, "UNIMPLEMENTED"), "server_error"),
+    ],
+)
+def test_the_errors_of_google_are_of_the_same_class_on_both_paths(body: Any, kind: str, protocol: str) -> None:
+    assert class_of(body, protocol, body["error"]["code"]) == kind
+    status = {"http": {"status": body["error"]["code"]}}
+    assert ul.write(ul.read(body, protocol, "error", **status), protocol, "error").value == body
+
+
+def test_the_code_of_an_interaction_stays_beside_the_class_of_its_message() -> None:
+    body = {"error": {"code": "invalid_request", "message": "API key not valid."}}
+    assert class_of(body, INTERACTIONS, 400) == "authentication"
+    cancelled = google(499, "CANCELLED")
+    assert class_of(cancelled, INTERACTIONS, 499) == "invalid_request"

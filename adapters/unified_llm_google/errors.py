@@ -10,14 +10,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.engine.pairs.mapping import lookup
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.error_headers import HINTS, sent_status, write_hints
+from unified_llm.engine.shared.error_messages import class_by_message
 
 __all__ = [
+    "INFO",
     "OVERFLOW",
     "STATUS",
+    "by_reason",
     "by_status",
+    "by_words",
     "is_overflow",
     "pop_hints",
     "read_retry",
@@ -29,6 +34,9 @@ __all__ = [
 Node = dict[str, Any]
 
 _RETRY = "type.googleapis.com/google.rpc.RetryInfo"
+INFO = "type.googleapis.com/google.rpc.ErrorInfo"
+# Reasons that are more specific than the status.
+_REASONS = {"API_KEY_INVALID": "authentication", "API_KEY_EXPIRED": "authentication"}
 STATUS = {
     "invalid_request": 400,
     "context_overflow": 400,
@@ -59,6 +67,21 @@ OVERFLOW = "The input token count exceeds the maximum number of tokens allowed"
 def is_overflow(message: Any) -> bool:
     """Whether a message means that the prompt is too long."""
     return type(message) is str and all(sign in message for sign in _OVERFLOW)
+
+
+def by_reason(details: Any) -> str | None:
+    """The class that a reason among the details shows."""
+    for detail in details if type(details) is list else ():
+        if type(detail) is dict and detail.get("@type") == INFO:
+            kind: str | None = lookup(_REASONS, detail.get("reason"))
+            if kind is not None:
+                return kind
+    return None
+
+
+def by_words(kind: str | None, message: Any) -> str | None:
+    """The class of an error whose word means the class `kind`, by its message too."""
+    return "context_overflow" if kind == "invalid_request" and is_overflow(message) else class_by_message(kind, message)
 
 
 def by_status(status: Any) -> str | None:

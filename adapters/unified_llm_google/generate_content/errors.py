@@ -17,8 +17,11 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.error_headers import read_http, settle_status
 
 from ..errors import (
+    INFO,
     OVERFLOW,
+    by_reason,
     by_status,
+    by_words,
     is_overflow,
     pop_hints,
     read_retry,
@@ -31,10 +34,6 @@ from .tables import ERROR_TYPES
 __all__ = ["read_error", "read_error_node", "write_error", "write_error_body"]
 
 Node = dict[str, Any]
-
-_INFO = "type.googleapis.com/google.rpc.ErrorInfo"
-# Reasons and words of the message that are more specific than the status.
-_REASONS = {"API_KEY_INVALID": "authentication", "API_KEY_EXPIRED": "authentication"}
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -89,6 +88,8 @@ def read_error_node(w: Node, doc: Node, r: Reader) -> Node:
             r.form(error, "type", error["type"])
     else:
         r.form(error, "status", "absent")
+    if error["type"] == "context_overflow" and not is_overflow(message):
+        r.form(error, "type", error["type"])
     if type(code) is int:
         error["status"] = own.pop("code")
         r.place(error, ("status",), ("code",))
@@ -110,21 +111,14 @@ def read_error_node(w: Node, doc: Node, r: Reader) -> Node:
 
 
 def _typed(word: Any, message: Any, details: Any, status: Any) -> str:
-    for detail in details if type(details) is list else ():
-        if type(detail) is dict and detail.get("@type") == _INFO:
-            reason: str | None = lookup(_REASONS, detail.get("reason"))
-            if reason is not None:
-                return reason
-    found: str | None = lookup(ERROR_TYPES.reads, word)
-    if found == "invalid_request" and is_overflow(message):
-        return "context_overflow"
-    return found or by_status(status) or "other"
+    kind = lookup(ERROR_TYPES.reads, word) or by_status(status)
+    return by_reason(details) or by_words(kind, message) or "other"
 
 
 def _read_reason(given: list[Any], details: list[Any], error: Node, r: Reader) -> list[Any]:
     """What is left of the details but for a bare reason, which is the finer code."""
     for index, detail in enumerate(details):
-        if type(detail) is dict and detail.keys() == {"@type", "reason"} and detail["@type"] == _INFO:
+        if type(detail) is dict and detail.keys() == {"@type", "reason"} and detail["@type"] == INFO:
             if type(detail["reason"]) is str:
                 error["code"] = detail["reason"]
                 r.form(error, "reason", index)
@@ -191,7 +185,7 @@ def _write_fields(c: Node, w: Writer, kind: str) -> Node:
     details = list(details) if type(details) is list else []
     if type(c.get("code")) is str:
         place = w.form(c, "reason")
-        details.insert(place if type(place) is int else len(details), {"@type": _INFO, "reason": c.pop("code")})
+        details.insert(place if type(place) is int else len(details), {"@type": INFO, "reason": c.pop("code")})
     if native is not None and w.form(c, "type") == kind:
         wire["status"] = c.pop("native_type")
     elif w.form(c, "status") != "absent":

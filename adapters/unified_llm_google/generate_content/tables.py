@@ -184,7 +184,7 @@ ERROR_TYPES = Bimap(
         "OUT_OF_RANGE": "invalid_request",
         "ALREADY_EXISTS": "conflict",
         "CANCELLED": "other",
-        "UNIMPLEMENTED": "invalid_request",
+        "UNIMPLEMENTED": "server_error",
         "DATA_LOSS": "server_error",
     },
     writing={

@@ -18,7 +18,9 @@ from unified_llm.foundation.errors import InvalidBody
 
 from ..errors import (
     OVERFLOW,
+    by_reason,
     by_status,
+    by_words,
     is_overflow,
     pop_hints,
     read_retry,
@@ -69,7 +71,15 @@ def _outside(error: Node, r: Reader) -> Node:
     """The HTTP part beside the body."""
     read_http(error, r)
     if error["type"] == "other" and error.get("code") not in TYPES:
-        error["type"] = by_status(error.get("status")) or "other"
+        error["type"] = by_words(by_status(error.get("status")), error.get("message")) or "other"
+    return _marked(error, r)
+
+
+def _marked(error: Node, r: Reader) -> Node:
+    """An error with its class noted where its code alone means another one."""
+    code = error.get("code")
+    if code is not None and TYPES.get(code, RPC.get(code)) != error["type"]:
+        r.form(error, "class", error["type"])
     return error
 
 
@@ -81,7 +91,7 @@ def read_error_body(w: Node, r: Reader) -> Node:
         error["type"] = TYPES.get(code, "other")
         error["code"] = w.pop("code")
     elif type(code) is int:
-        error["type"] = RPC.get(word, "other") if type(word) is str else "other"
+        error["type"] = by_reason(w.get("details")) or (RPC.get(word, "other") if type(word) is str else "other")
         error["status"] = w.pop("code")
         if type(word) is str:
             error["code"] = w.pop("status")
@@ -97,9 +107,8 @@ def read_error_body(w: Node, r: Reader) -> Node:
         r.form(error, "code", "unread" if "code" in w else "absent")
     if "message" in w:
         error["message"] = w.pop("message")
-    if error["type"] == "invalid_request" and is_overflow(error.get("message")):
-        error["type"] = "context_overflow"
-    return error
+    error["type"] = by_words(error["type"], error.get("message"))
+    return _marked(error, r)
 
 
 def write_error(c: Node, w: Writer) -> Any:
@@ -147,7 +156,8 @@ def write_error_body(c: Node, w: Writer) -> Node:
     class_ = w.context["class"]
     wire: Node = {}
     code = c.get("code")
-    if w.form(c, "code") == "rpc" and _AS.get(class_, class_) == RPC.get(str(code), "other"):
+    same = w.form(c, "class") == class_
+    if w.form(c, "code") == "rpc" and (same or _AS.get(class_, class_) == RPC.get(str(code), "other")):
         wire["code"] = c.pop("status", None)
         if "code" in c:
             wire["status"] = c.pop("code")
@@ -157,7 +167,7 @@ def write_error_body(c: Node, w: Writer) -> Node:
             if w.form(c, "retry") is not None:
                 write_retry(c, wire["details"], w)
     elif type(code) is str and (
-        TYPES.get(code) == _AS.get(class_, class_) or (w.source in (None, w.protocol) and code not in TYPES)
+        same or TYPES.get(code) == _AS.get(class_, class_) or (w.source in (None, w.protocol) and code not in TYPES)
     ):
         wire["code"] = c.pop("code")
     elif code is not None or class_ != "other" or w.form(c, "code") not in ("unread", "absent"):
@@ -166,7 +176,7 @@ def write_error_body(c: Node, w: Writer) -> Node:
             c["code"] = Fated("approximated", f"sent as {wire['code']}")
         elif "native_type" in c:
             w.added(wire, "code", "the word for its class")
-    if class_ == "context_overflow" and w.source != w.protocol and not is_overflow(c.get("message")):
+    if class_ == "context_overflow" and not same and w.source != w.protocol and not is_overflow(c.get("message")):
         wire["message"] = f"{OVERFLOW}: {c.get('message') or ''}"
         c["message"] = Fated("approximated", "written as clients expect it")
     elif "message" in c:
