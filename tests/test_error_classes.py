@@ -93,3 +93,32 @@ def test_the_code_of_an_interaction_stays_beside_the_class_of_its_message() -> N
     assert class_of(body, INTERACTIONS, 400) == "authentication"
     cancelled = google(499, "CANCELLED")
     assert class_of(cancelled, INTERACTIONS, 499) == "invalid_request"
+
+
+@pytest.mark.parametrize(
+    ("word", "status", "message", "kind"),
+    [
+        ("ValidationException", 400, "Output blocked by content filtering policy", "content_filter"),
+        ("ValidationException", 400, "The maximum context length is 9 tokens.", "context_overflow"),
+        ("InvalidClientTokenId", 403, "m", "authentication"),
+        ("ThrottlingException", 429, "Too many tokens, please wait before trying again.", "rate_limit"),
+    ],
+)
+def test_the_errors_of_bedrock(word: str, status: int, message: str, kind: str) -> None:
+    assert class_of({"message": message}, CONVERSE, status, {"x-amzn-errortype": word}) == kind
+
+
+@pytest.mark.parametrize("target", [CHAT, RESPONSES])
+@pytest.mark.parametrize(
+    ("source", "status", "body"),
+    [
+        (MESSAGES, 400, {"type": "invalid_request_error", "message": "Your credit balance is too low."}),
+        (MESSAGES, 402, {"type": "billing_error", "message": "m"}),
+        (INTERACTIONS, 429, {"code": "quota_exceeded", "message": "m"}),
+    ],
+)
+def test_an_account_that_is_used_up_has_openais_word_and_code(source: str, status: int, body: Any, target: str) -> None:
+    done = ul.convert({"error": body}, source=source, target=target, kind="error", http={"status": status})
+    assert done.http["status"] == 429
+    assert (done.value["error"]["type"], done.value["error"]["code"]) == ("insufficient_quota", "insufficient_quota")
+    assert class_of(done.value, target, 429) == "quota"

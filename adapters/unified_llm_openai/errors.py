@@ -94,7 +94,11 @@ CODES = {
     "invalid_prompt": "invalid_request",
 }
 # The code of a class whose type word is ambiguous: what agents look for before they compact, among them.
-CODE_OF = {"context_overflow": "context_length_exceeded", "content_filter": "content_filter"}
+CODE_OF = {
+    "context_overflow": "context_length_exceeded",
+    "content_filter": "content_filter",
+    "quota": "insufficient_quota",
+}
 STATUS = {
     "invalid_request": 400,
     "authentication": 401,
@@ -130,9 +134,13 @@ _OVERLOAD = (503, 529)
 _TOO_LARGE = 413
 
 
-def is_shared(word: Any) -> bool:
-    """Whether a type word means the same in both protocols; Open Responses has words of its own."""
-    return type(word) is str and word in TYPES.reads and word not in _OPEN
+def is_shared(word: Any, kind: str) -> bool:
+    """Whether a type word means the same in both protocols; Open Responses has words of its own.
+
+    One of a bad request does not stay beside a status that clients try again (an account that is used up, at Claude).
+    """
+    shared = type(word) is str and word in TYPES.reads and word not in _OPEN
+    return shared and not (kind == "quota" and TYPES.reads[word] != kind)
 
 
 def classify(word: Any, code: Any, message: Any, status: int | None) -> str:

@@ -11,6 +11,7 @@ from unified_llm.engine.pairs.mapping import Fated
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.error_headers import HINTS, read_http, sent_status, settle_status, write_hints
+from unified_llm.engine.shared.error_messages import class_by_message
 
 from .values import ERRORS, STATUS
 
@@ -91,7 +92,8 @@ def _classify(word: str | None, message: Any, status: Any) -> str:
         kind = _BY_STATUS.get(status) or ("server_error" if status >= 500 else "invalid_request")
     if kind in (None, "invalid_request") and type(message) is str and any(s in message.lower() for s in _OVERFLOW):
         return "context_overflow"
-    return kind or "other"
+    # The refusals of the models (Claude's, among them) come as bad requests, in their words.
+    return (class_by_message(kind, message) if kind in (None, "invalid_request") else kind) or "other"
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------

@@ -89,6 +89,7 @@ ERRORS = Bimap(
         "IncompleteSignatureException": "authentication",
         "InvalidSignatureException": "authentication",
         "MissingAuthenticationTokenException": "authentication",
+        "InvalidClientTokenId": "authentication",
     },
     writing={
         "context_overflow": "ValidationException",

@@ -210,7 +210,7 @@ def _write_error(c: Node, w: Writer) -> Node:
             wire[key] = "" if key == "message" else None
     if "type" in marked_places(c, w):
         wire["type"] = c.pop("native_type", None) or TYPES.write(kind)
-    elif "native_type" in c and (form == kind or (form is None and is_shared(c["native_type"]))):
+    elif "native_type" in c and (form == kind or (form is None and is_shared(c["native_type"], kind))):
         wire["type"] = c.pop("native_type")
     elif form != "absent":
         wire["type"] = TYPES.write(kind)

@@ -178,7 +178,7 @@ def _write_fields(c: Node, w: Writer) -> Node:
         fit_code(kind, c, wire, w)
     if strict or w.form(c, "untyped") != kind:
         native = c.get("native_type")
-        if native is not None and (w.form(c, "type") == kind or (not own and is_shared(native) and not strict)):
+        if native is not None and (w.form(c, "type") == kind or (not own and is_shared(native, kind) and not strict)):
             wire["type"] = c.pop("native_type")
         elif strict:
             wire["type"] = STRICT_TYPES.get(kind, "invalid_request")
