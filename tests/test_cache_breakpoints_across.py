@@ -99,6 +99,22 @@ def test_breakpoints_beside_a_request_and_its_messages_reach_messages() -> None:
     assert back.value["cache_control"] == CONTROL["cache_control"]
 
 
+def test_a_breakpoint_beside_the_text_of_the_assistant_reaches_others() -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    said = {"role": "assistant", "content": "a", "tool_calls": [call], **CONTROL}
+    user, result = {"role": "user", "content": "q"}, {"role": "tool", "tool_call_id": "c", "content": "r"}
+    body: Node = {"model": "m", "messages": [user, said, result]}
+    assert ul.convert(body, source=CHAT, target=CHAT).value == body
+    done = ul.convert(body, source=CHAT, target=MESSAGES)
+    assert done.value["messages"][1]["content"][0] == {"type": "text", "text": "a", **CONTROL}
+    told = ul.convert(body, source=CHAT, target="amazon-converse", model="anthropic.claude-opus-4-7")
+    assert told.value["messages"][1]["content"][1] == {"cachePoint": {"type": "default"}}
+    assert not [loss for loss in (*done.losses, *told.losses) if "cache" in loss.path]
+    request = ul.read(body, CHAT, "request")
+    request.input[1].content[0].text = "b"
+    assert ul.write(request, CHAT).value["messages"][1] == {**said, "content": "b"}
+
+
 def test_an_edited_text_keeps_the_breakpoint_beside_it() -> None:
     body: Node = {"model": "m", "messages": [{"role": "user", "content": "q", **CONTROL}]}
     request = ul.read(body, CHAT, "request")

@@ -71,7 +71,8 @@ def write_own_control(c: Node, wire: Node, w: Writer) -> Node:
 
 def read_text_control(item: Node, rest: Node, wire: Node, r: Reader) -> None:
     """A breakpoint beside a text is that of the text. https://docs.litellm.ai/docs/completion/prompt_caching"""
-    part = read_cache(rest, {"type": "input_text", "text": item["content"]}, r)
+    kind = "output_text" if item.get("role") == "assistant" else "input_text"
+    part = read_cache(rest, {"type": kind, "text": item["content"]}, r)
     if "cache" in part:
         r.form(part, "string", True)
         r.place(part, ("text",), ("content",))

@@ -17,6 +17,7 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.json_codec import dump_text
 from unified_llm.provenance.opaque import anchor_of, joined_parts
 
+from ..cache import read_text_control, write_own_control
 from .content import are_pictures, assistant_parts, citations, has_pictures, pictures, takes_names
 from .reasoning import THINKING, read_reasoning, read_thinking, take_late, write_reasoning
 from .tables import REASONING_FIELDS
@@ -81,6 +82,8 @@ def read_message_items(
         raise IllTyped("content")
     _read_slots(rest, message, wire, r)
     _read_annotations(rest, message, wire, r)
+    if "cache_control" in rest and not answer and type(message.get("content")) is str:
+        read_text_control(message, rest, wire, r)
     if "name" in rest:
         message["name"] = rest.pop("name")
     made: list[Node] = []
@@ -372,7 +375,7 @@ def _write_string(c: Node, w: Writer) -> Node:
     wire: Node = {"content": c.pop("text", "")}
     if w.form(c, "string") and "annotations" in c:
         wire["annotations"] = w.nodes(citations, c.pop("annotations"))
-    return wire
+    return write_own_control(c, wire, w)
 
 
 def _write_slot(c: Node, w: Writer) -> Node:
