@@ -122,3 +122,16 @@ def test_an_account_that_is_used_up_has_openais_word_and_code(source: str, statu
     assert done.http["status"] == 429
     assert (done.value["error"]["type"], done.value["error"]["code"]) == ("insufficient_quota", "insufficient_quota")
     assert class_of(done.value, target, 429) == "quota"
+
+
+@pytest.mark.parametrize("source", [CHAT, RESPONSES])
+@pytest.mark.parametrize(
+    ("code", "word"), [("429", "rate_limit_error"), (429, "rate_limit_error"), ("401", "authentication_error")]
+)
+def test_a_status_as_a_code_in_a_stream(source: str, code: Any, word: str) -> None:
+    error = {"code": code, "message": "m"}
+    frame = {"event": None, "data": {"error": error}}
+    if source == RESPONSES:
+        frame = {"event": "error", "data": {"type": "error", "sequence_number": 0, "param": None, **error}}
+    written = list(ul.convert_stream([frame], source=source, target=MESSAGES))
+    assert [each["data"]["error"]["type"] for each in written if each["event"] == "error"] == [word]

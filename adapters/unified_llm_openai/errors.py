@@ -8,6 +8,7 @@ https://platform.openai.com/docs/guides/error-codes https://www.openresponses.or
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from unified_llm.engine.pairs.mapping import Bimap, Fated
@@ -132,6 +133,7 @@ _BY_STATUS = {
 # OpenAI's word for an overload is that of every failure of its own; the status distinguishes them.
 _OVERLOAD = (503, 529)
 _TOO_LARGE = 413
+_STATUS_CODE = re.compile(r"[45]\d\d", re.ASCII)  # Azure has it as a text
 
 
 def is_shared(word: Any, kind: str) -> bool:
@@ -151,7 +153,8 @@ def classify(word: Any, code: Any, message: Any, status: int | None) -> str:
             return "too_large" if status == _TOO_LARGE else "overloaded"
         return CODES[code]
     if status is None or status < 400:  # an error in an answer that went well may have its status as its code
-        status = code if type(code) is int else None
+        status = int(code) if type(code) is str and _STATUS_CODE.fullmatch(code) else code
+        status = status if type(status) is int else None
     found = TYPES.reads.get(word) if type(word) is str else None
     if status == _TOO_LARGE and found == "rate_limit":
         return "too_large"
