@@ -84,8 +84,8 @@ def google(code: int, word: str, message: str = "m", **more: Any) -> dict[str, A
 )
 def test_the_errors_of_google_are_of_the_same_class_on_both_paths(body: Any, kind: str, protocol: str) -> None:
     assert class_of(body, protocol, body["error"]["code"]) == kind
-    status = {"http": {"status": body["error"]["code"]}}
-    assert ul.write(ul.read(body, protocol, "error", **status), protocol, "error").value == body
+    found = ul.read(body, protocol, "error", http={"status": body["error"]["code"]})
+    assert ul.write(found, protocol, "error").value == body
 
 
 def test_the_code_of_an_interaction_stays_beside_the_class_of_its_message() -> None:
@@ -130,7 +130,7 @@ def test_an_account_that_is_used_up_has_openais_word_and_code(source: str, statu
 )
 def test_a_status_as_a_code_in_a_stream(source: str, code: Any, word: str) -> None:
     error = {"code": code, "message": "m"}
-    frame = {"event": None, "data": {"error": error}}
+    frame: dict[str, Any] = {"event": None, "data": {"error": error}}
     if source == RESPONSES:
         frame = {"event": "error", "data": {"type": "error", "sequence_number": 0, "param": None, **error}}
     written = list(ul.convert_stream([frame], source=source, target=MESSAGES))

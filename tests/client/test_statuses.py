@@ -255,7 +255,7 @@ def test_an_error_has_the_request_id_of_its_head(name: str) -> None:
         return httpx2.Response(400, json=body, headers={name: "rq"})
 
     client = ul.Client(http_client=httpx2.Client(transport=httpx2.MockTransport(refuse)))
-    where = {"base_url": "http://server.test/v1", "protocol": "openai-chat", "api_key": "k"}
+    where: Any = {"base_url": "http://server.test/v1", "protocol": "openai-chat", "api_key": "k"}
     with pytest.raises(ul.InvalidRequestError) as raised:
         client.responses.create(model="m", input="Hi", **where)
     assert raised.value.request_id == "rq"
