@@ -135,3 +135,10 @@ def test_a_status_as_a_code_in_a_stream(source: str, code: Any, word: str) -> No
         frame = {"event": "error", "data": {"type": "error", "sequence_number": 0, "param": None, **error}}
     written = list(ul.convert_stream([frame], source=source, target=MESSAGES))
     assert [each["data"]["error"]["type"] for each in written if each["event"] == "error"] == [word]
+
+
+@pytest.mark.parametrize("target", [CHAT, RESPONSES, INTERACTIONS])
+def test_clients_do_not_try_an_account_again_that_is_used_up(target: str) -> None:
+    body = {"error": {"type": "billing_error", "message": "m"}}
+    done = ul.convert(body, source=MESSAGES, target=target, kind="error", http={"status": 402})
+    assert done.http == {"status": 429, "headers": {"x-should-retry": "false"}}

@@ -13,7 +13,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import lookup
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.error_headers import HINTS, sent_status, write_hints
+from unified_llm.engine.shared.error_headers import HINTS, sent_status, stop_retries, write_hints
 from unified_llm.engine.shared.error_messages import class_by_message
 
 __all__ = [
@@ -100,6 +100,8 @@ def write_http(error: Node, status: int, w: Writer) -> None:
     """The status and the headers of a failed request."""
     w.http["status"] = status
     headers = write_hints(error)
+    if w.source != w.protocol:
+        stop_retries(headers, str(error.get("type")), status)
     if headers:
         w.http.setdefault("headers", {}).update(headers)
     w.context["hints"] = frozenset(HINTS)

@@ -13,7 +13,7 @@ from typing import Any
 
 from unified_llm.engine.pairs.mapping import Bimap, Fated
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.error_headers import HINTS, sent_status, settle_status, write_hints
+from unified_llm.engine.shared.error_headers import HINTS, sent_status, settle_status, stop_retries, write_hints
 from unified_llm.engine.shared.error_messages import class_of
 
 __all__ = [
@@ -178,6 +178,8 @@ def write_http(error: Node, w: Writer) -> None:
         status = sent_status(kind, status, STATUS)
     w.http["status"] = status
     headers = write_hints(error)
+    if w.source != w.protocol:
+        stop_retries(headers, kind, status)
     if headers:
         w.http.setdefault("headers", {}).update(headers)
     w.context["hints"] = frozenset(HINTS)

@@ -29,6 +29,7 @@ __all__ = [
     "seconds_of",
     "sent_status",
     "settle_status",
+    "stop_retries",
     "write_hints",
 ]
 
@@ -195,6 +196,21 @@ def sent_status(kind: str, given: Any, own: Mapping[str, int]) -> int:
     if type(given) is not int or not 300 <= given <= 599:
         return usual
     return given if kind in _WIDE or kind not in own or given // 100 != usual // 100 else usual
+
+
+def stop_retries(headers: dict[str, str], kind: str, status: int) -> None:
+    """Advise against another attempt where the status of an account that is used up is one that clients try again.
+
+    >>> headers = {}
+    >>> stop_retries(headers, "quota", 429)
+    >>> headers
+    {'x-should-retry': 'false'}
+    """
+    if kind == "quota" and status == _TRIED_AGAIN:
+        headers.setdefault("x-should-retry", "false")
+
+
+_TRIED_AGAIN = 429
 
 
 def settle_status(c: Node, w: Writer) -> None:
