@@ -141,7 +141,24 @@ def test_trap_092_a_root_reference_shows_its_parameters_everywhere() -> None:
 def test_trap_092_definitions_nothing_refers_to_are_named() -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string"}}, "definitions": {"X": {"type": "string"}}}
     done = lower(schema, SUBSET_OF_OPENAPI)
-    assert changed(done) == [("/definitions/X", "definitions", "lost")]
+    assert changed(done) == [("/definitions/X", "definitions", "approximated")]
+
+
+def test_definitions_that_only_unused_definitions_refer_to_constrain_nothing_either() -> None:
+    chain = {
+        "X": {"$ref": "#/definitions/Y"},
+        "Y": {"items": {"$ref": "#/definitions/X"}},
+        "Z": {"type": "string"},
+    }
+    schema = {"type": "object", "properties": {"a": {"type": "string", "if": {}}}, "definitions": chain}
+    places = [f"/definitions/{name}" for name in chain]
+    done = lower(schema, SUBSET_OF_OPENAPI)
+    assert [change for change in changed(done) if change[0] in places] == [
+        (place, "definitions", "approximated") for place in places
+    ]
+    schema["properties"]["a"]["if"] = {"$ref": "#/definitions/X"}  # is not written
+    fates = {place: fate for place, _, fate in changed(lower(schema, SUBSET_OF_OPENAPI))}
+    assert [fates[place] for place in places] == ["lost", "lost", "approximated"]
 
 
 def test_trap_092_references_by_path_and_old_definitions_find_their_target() -> None:

@@ -376,6 +376,10 @@ class Lowering:
         if not self._defining:
             return
         used = set(self.used)
-        for at in self.references.definitions:
-            if at not in used:
-                self.note(at, at[-2], "lost", "a definition nothing refers to")
+        unused = [at for at in self.references.definitions if at not in used]
+        reached = self.references.reached() if unused else ()
+        for at in unused:
+            if at in reached:
+                self.note(at, at[-2], "lost", "what refers to it has no form here")
+            else:
+                self.note(at, at[-2], "approximated", "nothing refers to it: it constrains nothing")

@@ -26,6 +26,8 @@ class References:
         self.size: int = 0
         # Members of $defs and definitions anywhere, by their path.
         self.definitions: list[Keys] = []
+        # Where each reference stands, and where it leads.
+        self._led: list[tuple[Keys, Keys]] = []
         self._anchors: dict[str, Keys] = {}
         self._known: dict[str, tuple[Any, Keys] | None] = {}
         self._id = root.get("$id") if type(root) is dict else None
@@ -48,6 +50,22 @@ class References:
         """Let a copy count as the node it was made of."""
         if id(node) in self._component:
             self._component[id(copy)] = self._component[id(node)]
+
+    def reached(self) -> set[Keys]:
+        """The definitions that a reference leads to from outside of all definitions, or from one that is reached."""
+        known = set(self.definitions)
+        leads: dict[Keys, list[Keys]] = {}
+        for start, end in self._led:
+            within = [start[:n] for n in range(len(start), 0, -1) if start[:n] in known]
+            leads.setdefault(within[0] if within else (), []).append(end)
+        found: set[Keys] = set()
+        todo = leads.get((), [])[:]
+        while todo:
+            end = todo.pop()
+            for at in {end[:n] for n in range(1, len(end) + 1)} & known - found:
+                found.add(at)
+                todo += leads.get(at, ())
+        return found
 
     def _find(self, ref: str) -> tuple[Any, Keys] | None:
         base, _, fragment = ref.partition("#")
@@ -75,7 +93,7 @@ class References:
 
     def _index(self) -> None:
         edges: dict[int, list[int]] = {}
-        pointing: list[tuple[int, str]] = []
+        pointing: list[tuple[int, Any, str]] = []
         todo: list[tuple[Any, Any, bool]] = [(self.root, None, False)]
         while todo:
             node, path, is_map = todo.pop()
@@ -85,7 +103,7 @@ class References:
             self.size += 1
             if type(node) is dict and not is_map:
                 if type(node.get("$ref")) is str:
-                    pointing.append((id(node), node["$ref"]))
+                    pointing.append((id(node), path, node["$ref"]))
                 for name in ("$anchor", "$dynamicAnchor"):
                     if type(node.get(name)) is str:
                         self._anchors.setdefault(node[name], _keys(path))
@@ -99,10 +117,11 @@ class References:
                 if type(child) in (dict, list):
                     below.append(id(child))
                     todo.append((child, (path, key), names))
-        for node_id, ref in pointing:
+        for node_id, path, ref in pointing:
             target = self.resolve(ref)
             if target and id(target[0]) in edges:
                 edges[node_id].append(id(target[0]))
+                self._led.append((_keys(path), target[1]))
         self._component = _components(edges) if pointing else {}
 
 
