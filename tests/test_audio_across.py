@@ -129,3 +129,26 @@ def test_audio_of_a_user_has_a_format_and_openai_gets_those_it_takes(kind: str, 
     done = ul.convert(body, source="google-generate-content", target=f"{CHAT}:openai")
     assert len(done.value["messages"][0]["content"]) == 1 + taken
     assert [loss.capability for loss in done.losses if loss.fate == "lost"] == [] if taken else ["audio.input"]
+
+
+@pytest.mark.parametrize("source", ["openai-chat", "openai-chat:mistral"])
+def test_audio_that_is_its_data_alone_is_audio(source: str) -> None:
+    part = {"type": "input_audio", "input_audio": "SUQzBAAAAAAAI1RTU0UAAAAP"}
+    body = {"model": "m", "messages": [{"role": "user", "content": [part, {"type": "text", "text": "Hi"}]}]}
+    same = ul.convert(body, source=source, target=source)
+    assert (same.value, len(same.losses)) == (body, 0)
+    done = ul.convert(body, source=source, target="google-generate-content")
+    assert done.value["contents"][0]["parts"][0]["inlineData"]["data"] == part["input_audio"]
+    part["input_audio"] = "https://a.b/c.mp3"  # no data
+    assert ul.convert(body, source=source, target=source).value == body
+    lost = ul.convert(body, source=source, target="google-generate-content").losses
+    assert [loss.path for loss in lost if loss.fate == "lost"] == ["/messages/0/content/0"]
+
+
+def test_log_probabilities_of_reasoning_are_no_reasoning() -> None:
+    token = {"token": "b", "logprob": -1, "bytes": None, "top_logprobs": []}
+    message = {"role": "assistant", "content": "a", "reasoning_content": "b"}
+    choice = {"index": 0, "finish_reason": "stop", "message": message, "logprobs": {"reasoning_content": [token]}}
+    answer = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    found = ul.convert(answer, source="openai-chat", target="openai-responses", kind="response").losses
+    assert {loss.capability for loss in found if "logprobs" in loss.path} == {"output.logprobs"}

@@ -128,6 +128,12 @@ def write_image(c: Node, w: Writer) -> Node | None:
 
 @user_parts.read("input_audio")
 def read_audio(w: Node, r: Reader) -> Node:
+    if type(w.get("input_audio")) is str and ":" not in w["input_audio"]:
+        # The data alone. A URL stays as it is. https://docs.mistral.ai/capabilities/audio
+        part = {"type": "input_audio", "data": w.pop("input_audio")}
+        r.form(part, "audio", "string")
+        r.place(part, ("data",), ("input_audio",))
+        return read_cache(w, part, r)
     audio = take(w, "input_audio")
     return read_cache(w, {"type": "input_audio", "data": _text_of(audio, "data"), **_texts_of(audio, "format")}, r)
 
@@ -146,7 +152,8 @@ def write_audio(c: Node, w: Writer) -> Node | None:
     elif "format" not in audio and w.crosses:
         audio["format"], how = format_of_data(audio["data"])
         w.added(audio, "format", how)
-    return write_cache(c, {"type": "input_audio", "input_audio": audio}, w)
+    is_bare = "extra" in c and w.same and w.form(c, "audio") == "string" and audio.keys() == {"data"}
+    return write_cache(c, {"type": "input_audio", "input_audio": audio["data"] if is_bare else audio}, w)
 
 
 def format_of(part: Node) -> Any:

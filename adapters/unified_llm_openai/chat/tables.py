@@ -200,6 +200,7 @@ NATIVES = {
     "json_schema.name": "output.structured",
     "json_schema.strict": "output.structured",
     "logprobs": "output.logprobs",
+    "logprobs.reasoning_content": "output.logprobs",
     "obfuscation": "stream.detail",
     "content_filter_results": "safety.settings",
     "prompt_filter_results": "safety.settings",
