@@ -157,7 +157,7 @@ def test_the_older_name_of_a_summary_is_that_of_a_summary(target: str) -> None:
     assert {path.replace("generate_", ""): fate for path, fate in fates(done).items()} == fates(same)
 
 
-TIERS = {
+TIERS: dict[str, dict[str, Any]] = {
     "amazon-converse": {
         "messages": [{"role": "user", "content": [{"text": "Hi"}]}],
         "serviceTier": {"type": "reserved"},
