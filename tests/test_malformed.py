@@ -69,7 +69,7 @@ def test_the_strict_form_of_an_answer_takes_odd_types(content: Any) -> None:
 
 
 def test_a_breakpoint_without_a_lifetime_fits() -> None:
-    from unified_llm.engine.shared.cache_ttl import fit_lifetime
+    from unified_llm.engine.shared.nearest_values import fit_lifetime
 
     part: Node = {"cache": {"type": "ephemeral"}}
     fit_lifetime(part, wire := {"type": "ephemeral"}, ("5m", "1h"))

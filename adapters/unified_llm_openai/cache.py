@@ -10,7 +10,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.cache_ttl import fit_lifetime
+from unified_llm.engine.shared.nearest_values import fit_lifetime
 
 from .effort import model_of
 

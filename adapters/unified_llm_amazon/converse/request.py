@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from unified_llm.engine.pairs.mapping import Fated, IllTyped, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.cache_ttl import NEAREST_TIERS
+from unified_llm.engine.shared.nearest_values import NEAREST_TIERS
 from unified_llm.foundation.errors import InvalidBody
 from unified_llm.foundation.urls import segment
 

@@ -16,8 +16,8 @@ from unified_llm.engine.bridge import cases_of, declare
 from unified_llm.engine.pairs.mapping import IllTyped, Mapping
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.cache_ttl import fit_lifetime
 from unified_llm.engine.shared.file_types import image_type, type_of_file
+from unified_llm.engine.shared.nearest_values import fit_lifetime
 from unified_llm.engine.shared.text_fallbacks import transcript_as_text
 
 from .citations import citations
@@ -249,7 +249,8 @@ def _document(c: Node, w: Writer, x: Context) -> Node | None:
             if not media_type and not x.own:
                 media_type = type_of_file(c.get("filename"), c["file_data"])
                 if media_type in ("application/pdf", "text/plain"):
-                    x.approximated(c, ("file_data",), f"sent as {media_type}")
+                    named = type(c.get("filename")) is str  # else the type is missing anywhere in the part
+                    x.approximated(c, ("file_data",) if named else (), f"sent as {media_type}")
             if media_type:
                 made = x.replaced(c, {**c, "file_data": f"data:{media_type};base64,{c['file_data']}"})
                 made.pop("media_type", None)

@@ -10,7 +10,7 @@ from typing import Any
 from unified_llm.engine import Approximate, Cannot, Context, codec, enum
 from unified_llm.engine.pairs.mapping import Bimap, IllTyped
 from unified_llm.engine.pairs.table import Field, Table
-from unified_llm.engine.shared.cache_ttl import nearest
+from unified_llm.engine.shared.nearest_values import nearest
 
 from .diagnostics import read_diagnostics, write_diagnostics
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unified_llm.engine.pairs.mapping import Bimap
 from unified_llm.engine.pairs.markers import MOST
-from unified_llm.engine.shared.cache_ttl import NEAREST_TIERS
+from unified_llm.engine.shared.nearest_values import NEAREST_TIERS
 
 from .spelling import Shape
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from unified_llm.engine.pairs.mapping import Bimap, IllTyped
 from unified_llm.engine.pairs.table import Field, Table
-from unified_llm.engine.shared.cache_ttl import NEAREST_TIERS
+from unified_llm.engine.shared.nearest_values import NEAREST_TIERS
 
 __all__ = [
     "AUDIO_FORMATS",

@@ -16,7 +16,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import NATIVE, Fated, IllTyped, Mapping, Owned, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.cache_ttl import fit_lifetime, nearest
+from unified_llm.engine.shared.nearest_values import fit_lifetime, nearest
 from unified_llm.foundation.json_codec import dump_text, load_text
 
 from ..values import LIFETIMES, POINTS, PROTOCOL, is_own, move, need

@@ -1,7 +1,6 @@
-"""How long a prompt stays cached, in the words of each protocol ("5m", "12h"): the nearest that a target supports.
+"""The nearest that a target has for a lifetime of the cache ("5m", "12h") or a service tier of another protocol.
 
 A lifetime is a promise of at least so long: a longer one keeps it, and the longest there is stands for what is beyond.
-The nearest service tiers are beside it.
 """
 
 from __future__ import annotations
