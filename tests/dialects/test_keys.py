@@ -133,17 +133,7 @@ def tool_kind(kind: str) -> Probe:
     return asked([ITEM_USER], tools=[{"type": kind, "name": "f", "parameters": {"type": "object", "properties": {}}}])
 
 
-def drawn() -> Probe:
-    """A history with an image that the model made."""
-    parts = [{"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}]
-    user = {"role": "user", "parts": [{"text": "Again."}]}
-    body = {"contents": [user, {"role": "model", "parts": parts}, user]}
-    return lambda name: ul.convert(body, source="google-generate-content", target=name, model="m")
-
-
 def repair(rule: str) -> Probe:
-    if rule == "images":
-        return drawn()
     again = [{"role": "assistant", "content": None, "tool_calls": [CALL]}, RESULT]
     short = {**CALL, "id": "abc"}
     messages = {

@@ -26,7 +26,6 @@ RULES = Rules(
     opens="assistant",
     alternates=True,
     system="user",
-    images="user",
     blank="blank",
     filled=True,
     reasoning_proof=True,

@@ -31,7 +31,6 @@ DEMANDS = Rules(
     adjacent=True,
     call_id_form="[a-zA-Z0-9_-]+",
     system="place",
-    images="user",
     blank="blank",
     trailing=True,
     filled=True,

@@ -80,14 +80,7 @@ adapter = Adapter(
     schemas=SCHEMAS,
     chosen=frozenset(("function", "custom")),
     # https://platform.openai.com/docs/guides/function-calling
-    repair=Rules(
-        paired=True,
-        adjacent=True,
-        one_turn="calls",
-        by_name="text",
-        images="user",
-        name_form="[a-zA-Z0-9_-]{1,64}",
-    ),
+    repair=Rules(paired=True, adjacent=True, one_turn="calls", by_name="text", name_form="[a-zA-Z0-9_-]{1,64}"),
     dialects=Dialects("chat"),
     declared={
         "request": "openai.types.chat.completion_create_params:CompletionCreateParams",

@@ -16,7 +16,6 @@ from typing import Any
 from ...engine.pairs.outline import Outline, outline
 from ...engine.pairs.writing import Writer
 from .editor import Mending
-from .images import carry_images, has_images
 from .precheck import is_sound
 from .reasoning import declare_tools, leave_out_dangling, leave_out_unproved, mend_reasoning, part_from_withheld
 from .roles_and_text import join_neighbours, leave_out_blanks, mend_end, mend_fields, mend_opening, mend_system
@@ -41,17 +40,14 @@ def repair(request: Node, rules: Rules, writer: Writer, *, whole: bool = True, p
     # For demands that only the writer can meet, of a request that may have been read from its own protocol.
     writer.context["repaired"] = True
     rules = rules.of(writer.dialect, writer.model or request.get("model"))
-    m = Mending(request, rules, writer)
-    if plain is None and rules.images and writer.crosses and has_images(items, rules.images):
-        carry_images(m)
-        items = m.items
     letters = str(plain) if plain is not None else outline(items)
     sound = is_sound(items, rules, letters, plain)
     # Without settings of reasoning, and without reasoning, there is nothing to switch off and nothing to leave out.
     said = "r" in letters or type(request.get("reasoning")) is dict
     thoughts = said and (rules.reasoning_opens or rules.reasoning_off)
     if sound and not thoughts and (not rules.reasoning_proof or "r" not in letters):
-        return {**request, "input": items} if m.changed else request
+        return request
+    m = Mending(request, rules, writer)
     if not sound:
         mend_fields(m)
         if rules.blank:

@@ -64,8 +64,6 @@ class Rules(NamedTuple):
     * `alternates`: neighboring messages of one role are one message.
     * `system`: a system message in mid conversation is refused ("user": it is sent as the user's, in a
       `<system-reminder>`), or has its "place" between a user's message and one of the model.
-    * `images`: what the model made is sent as the `"user"`'s, in front of the next message of the user; or only what a
-      "tool" of the provider made.
     * `blank`: texts that are refused: "empty" ones, or "blank" ones too.
     * `trailing`: the last output of the model does not end in white space.
     * `filled`: what the user said may not vanish as a whole, even where it was nothing but empty texts.
@@ -105,7 +103,6 @@ class Rules(NamedTuple):
     closes: str = ""
     alternates: bool = False
     system: str = ""
-    images: str = ""
     blank: str = ""
     trailing: bool = False
     filled: bool = False
