@@ -67,7 +67,6 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "*/prompt_tokens_details/video_tokens: not declared *": OLD_SERVERS,
         "*/completion_tokens_details/image_tokens: not declared *": OLD_SERVERS,
         "*/finish_reason: 'error' is none *": OLD_SERVERS,
-        "/audio/format: 'ogg_opus' is none *": WORDS,
         "/service_tier: 'batch' is none *": WORDS,
         ": Invalid parameter: messages with role 'tool' *": CONTINUES,
         ": An assistant message with 'tool_calls' must be followed *": UNANSWERED,

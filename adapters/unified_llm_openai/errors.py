@@ -188,7 +188,9 @@ def write_http(error: Node, w: Writer) -> None:
 def fit_code(kind: str, c: Node, wire: Node, w: Writer) -> None:
     """Give the error of another protocol the code that agents look for where the type word is ambiguous."""
     code = wire.get("code")
-    if kind not in CODE_OF or (code is not None and CODES.get(str(code)) == kind):
+    # A code of our own for an account that is used up is finer than the general one.
+    own = kind == "quota" and code and w.source is None
+    if kind not in CODE_OF or own or (code is not None and CODES.get(str(code)) == kind):
         return
     wire["code"] = CODE_OF[kind]
     if code is None or code == "":
