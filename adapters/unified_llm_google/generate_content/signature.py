@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.engine.pairs.mapping import Fated
-from unified_llm.engine.pairs.origins import has_field, is_own
+from unified_llm.engine.pairs.origins import is_own
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.json_codec import dump_text
@@ -59,11 +59,9 @@ def _own(piece: Any, w: Writer) -> bool:
 
 
 def is_foreign(item: Node, w: Writer) -> bool:
-    """Whether an item has opaque pieces that this provider did not make, or is one that a client returns to its own."""
+    """Whether an item has opaque pieces that this provider did not make."""
     pieces = item.get("opaque")
-    if type(pieces) is list and any(not _own(piece, w) for piece in pieces):
-        return True
-    return w.facing == "client" and item.get("type") == "reasoning" and has_field(item, w)
+    return type(pieces) is list and any(not _own(piece, w) for piece in pieces)
 
 
 def write_signature(c: Node, wire: Node, w: Writer) -> None:
@@ -121,8 +119,7 @@ def park(item: Node, w: Writer) -> None:
         w.context.setdefault("sealed", []).append(item)
         if not is_shown:
             w.drop(item, "kept in an envelope", "parked")
-        if item.get("opaque"):
-            w.report(item, ("opaque",), "parked", "kept in an envelope")
+        w.report(item, ("opaque",), "parked", "kept in an envelope")
     else:
         w.drop(item, "foreign", "parked" if w.vault is not None else "lost")
 
