@@ -220,7 +220,7 @@ _EMPTY = {"type": "object", "properties": {}}
 def _close(written: list[Any]) -> None:
     """The schema of a strict tool without parameters excludes others, as the API demands of strict ones."""
     for tool in written:
-        if tool.get("strict") is True and tool.get("input_schema") == _EMPTY:
+        if type(tool) is dict and tool.get("strict") is True and tool.get("input_schema") == _EMPTY:
             tool["input_schema"] = {**_EMPTY, "additionalProperties": False}
 
 
