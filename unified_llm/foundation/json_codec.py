@@ -238,7 +238,7 @@ def escapes_ascii(text: bytes) -> bool:
     >>> escapes_ascii(rb'["\\u0041"]'), escapes_ascii(rb'["\\n\\u000b"]')
     (True, False)
     """
-    # The plain search is twice as fast as the pattern, and nearly always enough.
+    # The plain search costs less than the pattern, and is nearly always enough.
     return b"\\u00" in text and _ASCII.search(text) is not None
 
 

@@ -17,49 +17,46 @@ Source = tuple[int | None, Node, Path]
 
 
 class Usages:
-    """The usage objects of chunks; of two values under one key the later one holds."""
+    """The usage objects of chunks; of two values under one key the later one holds, and null stands for none."""
 
     def __init__(self) -> None:
         self.whole: Node | None = None
-        # Where the last one is, and the values that it does not have.
         self._last: Source = (None, {}, ())
-        self._earlier: dict[Path, Source] = {}
+        self._latest: Node = {}
+        # Where each value of the whole is.
+        self._places: dict[Path, Source] = {}
 
     def add(self, usage: Node, source: Source) -> None:
         """Take the usage that is at a path of a chunk."""
-        earlier: dict[Path, Source] = {}
-        self.whole = self._joined(self.whole, usage, (), earlier) if self.whole is not None else usage
-        self._last, self._earlier = source, earlier
+        self.whole = {} if self.whole is None else self.whole
+        self._last, self._latest = source, usage
+        self._join(self.whole, usage, (), source)
 
-    def _joined(self, older: Node, newer: Node, above: Path, earlier: dict[Path, Source]) -> Node:
-        """The newer object with those values of the older one that it does not have, or has as null."""
-        whole = newer
-        for key, value in older.items():
-            other, keys = newer.get(key), (*above, key)
-            if type(value) is dict and type(other) is dict:
-                value = self._joined(value, other, keys, earlier)
-                is_kept = value is not other
-            else:
-                is_kept = value is not None and other is None
-                if is_kept:
-                    number, data, path = self._last
-                    earlier[keys] = (number, data, (*path, *keys))
-                    earlier.update({at: each for at, each in self._earlier.items() if at[: len(keys)] == keys})
-            if is_kept:
-                whole = {**whole, key: value}
-        return whole
+    def _join(self, whole: Node, newer: Node, above: Path, source: Source) -> None:
+        number, data, path = source
+        for key, value in newer.items():
+            keys, older = (*above, key), whole.get(key)
+            if type(value) is dict and value:
+                if type(older) is not dict:
+                    older = whole[key] = {}
+                self._join(older, value, keys, source)
+            elif value is not None or older is None:
+                whole[key] = value
+                self._places[keys] = (number, data, (*path, *keys))
 
     def read(self, response: Node, r: Reader) -> tuple[Node, Path | None]:
         """The canonical usage, and where it is, if in the place that the answer has it."""
         assert self.whole is not None
+        _, last, path = self._last
+        earlier = {keys: each for keys, each in self._places.items() if each[1] is not last}
         sources: dict[Path, Path] = {}
-        for keys, (number, data, path) in {(): self._last, **self._earlier}.items():
+        for keys, (number, data, at) in {(): self._last, **earlier}.items():
             if number is not None:
                 r.docs[number] = data
-                sources[keys] = (number, "data", *path)
-        if self._earlier:
+                sources[keys] = (number, "data", *at)
+        if earlier:
             r.gather(self.whole, sources)
-        place = sources.get(()) if self._last[2] == ("usage",) else None
+        place = sources.get(()) if path == ("usage",) else None
         if place is not None:
             r.place(response, ("usage",), ("usage",))
-        return read_usage(self.whole, r), place
+        return read_usage(self.whole if earlier else self._latest, r), place
