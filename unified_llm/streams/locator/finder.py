@@ -35,6 +35,7 @@ class StreamFinder(Finder):
         self._places: dict[int, Keys] = {}  # where wire nodes stand
         # By wire node that was put together: the places of the pieces below each place; and the losses so expanded.
         self._below: dict[int, dict[str, list[str]]] = {}
+        self._deepest: dict[int, int] = {}  # levels of the paths of what was put together
         self._expanded: set[Loss] = set()
 
     @once
@@ -65,7 +66,9 @@ class StreamFinder(Finder):
         """Where the further pieces came from of what was put together and stands at a place."""
         assert self.reader is not None
         sources = self.reader.gathered[id(wire)][1]
-        if max(map(len, sources), default=0) < 2 and pointer(sources.get((), ())) != whole:
+        if id(wire) not in self._deepest:
+            self._deepest[id(wire)] = max(map(len, sources), default=0)
+        if self._deepest[id(wire)] < 2 and pointer(sources.get((), ())) != whole:
             return []
         if id(wire) not in self._below:
             below: dict[Keys, list[str]] = {}
