@@ -42,6 +42,15 @@ class GenerateContentRequest(TypedDict, total=False):
     store: bool
 
 
+MODELS = {
+    "anthropic-messages": "claude-opus-4-7",
+    "google-generate-content": "gemini-3-pro-preview",
+    "google-interactions": "gemini-3-pro-preview",
+    "openai-chat": "gpt-5.5",
+    "openai-responses": "gpt-5.5",
+}
+"""For which model a request is written: sources name those of their own protocol, or name it in the URL."""
+
 WIRE: dict[tuple[str, str], Any] = {
     **{key: Union[tuple(options)] for key, options in TYPES.items()},  # noqa: UP007
     ("anthropic-messages", "request"): message_create_params.MessageCreateParamsNonStreaming

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from corpus import corpus_folder, records, show
-from sdk_wire import WIRE, declared, refused
+from sdk_wire import MODELS, WIRE, declared, refused
 from unified_llm import suite
 from unified_llm.suite.outcome import document
 from validity_exceptions import EXCEPTIONS
@@ -19,14 +19,6 @@ pytestmark = pytest.mark.long
 
 TARGETS = sorted({protocol for protocol, _ in WIRE})
 KINDS = ("request", "response", "stream")
-MODELS = {
-    "anthropic-messages": "claude-opus-4-7",
-    "google-generate-content": "gemini-3-pro-preview",
-    "google-interactions": "gemini-3-pro-preview",
-    "openai-chat": "gpt-5.5",
-    "openai-responses": "gpt-5.5",
-}
-"""For which model a request is written: sources name those of their own protocol, or name it in the URL."""
 
 NEWER = ["*/usage/input_tokens_details/cache_write_tokens: missing"]
 """Required keys that answers have had for a short time only: recorded ones without them were valid."""

@@ -7,15 +7,8 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from sdk_wire import declared, refused
+from sdk_wire import MODELS, declared, refused
 
-MODELS = {
-    "anthropic-messages": "claude-opus-4-7",
-    "google-generate-content": "gemini-3-pro-preview",
-    "google-interactions": "gemini-3-pro-preview",
-    "openai-chat": "gpt-5.5",
-    "openai-responses": "gpt-5.5",
-}
 GOOGLE = ("google-generate-content", "google-interactions")
 USER: dict[str, Any] = {"role": "user", "content": "Hi"}
 
