@@ -71,7 +71,7 @@ def move(program: Program, one: str, other: str, binaries: Path, patience: float
         with rig({one: Conversing(reading), other: Conversing(reading)}) as found:
             began = time.monotonic()
             for number, protocol in enumerate((one, other, one), 1):
-                found.recorder.upstream = protocol
+                found.gateway.upstream = protocol
                 code, out, err = run(program, found, home, work, binaries, patience, first=number == 1)
                 if code != 0 or f"{FINAL} {number}" not in out:
                     problems.append(f"prompt {number}: exit code {code}, final text {f'{FINAL} {number}' in out}")
@@ -103,7 +103,7 @@ def outcome(program: Program, upstream: str, found: Rig, seconds: float, problem
     requests = creations(found)
     home = next(iter(found.services))  # a session that moves ends where it began
     final = [seen for seen in requests if seen.protocol == home][-1:]
-    last = found.recorder.replies[-1] if found.recorder.replies else None
+    last = found.gateway.replies[-1] if found.gateway.replies else None
     fates = Counter(fate for _, _, fate, _ in last.losses) if last else Counter()
     losses = f"{last.count if last else 0} ({fates['lost']} lost)"
     signed = len(set(opaque(final[0].body))) if final else 0
@@ -156,7 +156,7 @@ def refusals(found: Rig) -> Iterator[str]:
                 yield f"the upstream refused {seen.path} with status {seen.status}"
             if seen.protocol != protocol:
                 yield f"{seen.path} is of {seen.protocol}"
-    for reply in found.recorder.replies:
+    for reply in found.gateway.replies:
         if reply.status != 200 and not reply.route.startswith(("WebSocket", "HEAD ")):
             yield f"the gateway answered {reply.route} with status {reply.status}"
 
@@ -201,7 +201,7 @@ def show(found: Rig, code: int | None, out: str, err: str) -> None:
     for seen in found.seen:
         print(f"{seen.method} {seen.path} {seen.status} {seen.ended}, {len(json.dumps(seen.body))} characters")
     print("--- gateway")
-    for reply in found.recorder.replies:
+    for reply in found.gateway.replies:
         print(f"{reply.route} {reply.status}, {reply.count} losses")
         for path, capability, fate, side in reply.losses:
             print(f"    {fate} {capability} {path}" + (" (in the upstream's request)" if side == "target" else ""))

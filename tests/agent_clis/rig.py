@@ -87,12 +87,11 @@ class Reply(NamedTuple):
     count: int
 
 
-class Recorder:
-    """An ASGI app that sends requests to one upstream of a gateway, and keeps what is known of each response."""
+class RecordingGateway(Gateway):
+    """A gateway that sends all requests to one upstream, and keeps what is known of each response."""
 
-    def __init__(self, gateway: Gateway) -> None:
-        self.gateway, self.config = gateway, gateway.config
-        self.draining = False
+    def __init__(self, config: Config, router: Router) -> None:
+        super().__init__(config, router)
         self.upstream = ""
         self.replies: list[Reply] = []
 
@@ -107,7 +106,7 @@ class Recorder:
 
         if scope["type"] in ("http", "websocket"):
             scope = {**scope, "headers": [*scope["headers"], (b"x-llm-upstream", self.upstream.encode())]}
-        await self.gateway(scope, receive, kept)
+        await super().__call__(scope, receive, kept)
 
 
 class Outside:
@@ -145,7 +144,7 @@ class Rig(NamedTuple):
 
     url: str
     services: Mapping[str, Service]
-    recorder: Recorder
+    gateway: RecordingGateway
     outside: Outside
 
     @property
@@ -169,8 +168,7 @@ def rig(services: Mapping[str, Service]) -> Iterator[Rig]:
             )
         tables = {"gateway": {"listen": "127.0.0.1:0", "providers": ["local"]}, "state": {"url": "sqlite://"}}
         settings = Config.model_validate(tables)
-        gateway = Gateway(settings, Router(settings, upstreams))
-        recorder = Recorder(gateway)
-        recorder.upstream = next(iter(services))
-        served = stack.enter_context(Served(gateway, recorder))
-        yield Rig(served.url, services, recorder, outside)
+        gateway = RecordingGateway(settings, Router(settings, upstreams))
+        gateway.upstream = next(iter(services))
+        served = stack.enter_context(Served(gateway))
+        yield Rig(served.url, services, gateway, outside)
