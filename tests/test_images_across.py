@@ -174,3 +174,103 @@ def test_an_image_of_a_type_that_interactions_lacks_is_reported() -> None:
     done = ul.convert(body, source="openai-chat", target=INTERACTIONS, model="gemini-3-pro")
     assert [part["mime_type"] for part in done.value["input"][0]["content"]] == ["image/jpeg"]
     assert ("/messages/0/content/0", "lost") in [(loss.path, loss.fate) for loss in done.losses]
+
+
+HISTORIES: dict[str, Node] = {
+    RESPONSES: {
+        "model": "m",
+        "input": [
+            {"role": "user", "content": "Draw a house."},
+            BODIES[RESPONSES]["output"][1],
+            {"role": "user", "content": "Make it blue."},
+        ],
+    },
+    GENERATE: {
+        "contents": [
+            {"role": "user", "parts": [{"text": "Draw a house."}]},
+            BODIES[GENERATE]["candidates"][0]["content"],
+            {"role": "user", "parts": [{"text": "Make it blue."}]},
+        ],
+    },
+    INTERACTIONS: {
+        "model": "m",
+        "input": [
+            {"type": "user_input", "content": [{"type": "text", "text": "Draw a house."}]},
+            BODIES[INTERACTIONS]["steps"][0],
+            {"type": "user_input", "content": [{"type": "text", "text": "Make it blue."}]},
+        ],
+    },
+}
+TAKEN = {
+    "openai-chat": {"type": "image_url", "image_url": {"url": f"data:image/jpeg;base64,{DATA}"}},
+    "openai-chat:openrouter": {"type": "image_url", "image_url": {"url": f"data:image/jpeg;base64,{DATA}"}},
+    "anthropic-messages": {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": DATA}},
+    "amazon-converse": {"image": {"format": "jpeg", "source": {"bytes": DATA}}},
+    RESPONSES: {"type": "input_image", "image_url": f"data:image/jpeg;base64,{DATA}", "detail": "auto"},
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        (source, target)
+        for source in HISTORIES
+        for target in TAKEN
+        if source != target and (source == RESPONSES or target != "openai-chat:openrouter")
+    ],
+)
+def test_an_image_of_the_model_is_sent_as_the_users_where_only_that_is_taken(source: str, target: str) -> None:
+    """So the next request can edit it, as it can at its own provider. OpenRouter takes images of the model."""
+    done = ul.convert(HISTORIES[source], source=source, target=target, model="m")
+    turns = done.value["input" if target == RESPONSES else "messages"]
+    assert turns[-1]["role"] == "user" and TAKEN[target] in turns[-1]["content"]
+    assert not [loss for loss in done.losses if loss.fate == "lost"]
+    assert [loss for loss in done.losses if loss.fate == "approximated" and "sent as an image" in loss.detail]
+
+
+def test_an_image_of_the_model_without_a_message_behind_it_is_lost() -> None:
+    body = {**HISTORIES[RESPONSES], "input": HISTORIES[RESPONSES]["input"][:2]}
+    done = ul.convert(body, source=RESPONSES, target="openai-chat", model="m")
+    assert [loss.path for loss in done.losses if loss.fate == "lost"] == ["/input/1"]
+
+
+def test_a_client_of_the_canonical_form_is_treated_alike() -> None:
+    history = ul.read(HISTORIES[GENERATE], GENERATE).dump()
+    done = ul.write({**history, "model": "m"}, "anthropic-messages")
+    assert TAKEN["anthropic-messages"] in done.value["messages"][-1]["content"]
+
+
+def test_images_of_openrouter_are_sent_to_openai_as_the_users() -> None:
+    image = {"type": "image_url", "image_url": {"url": f"data:image/jpeg;base64,{DATA}"}}
+    body: Node = {"model": "m", "messages": [
+        {"role": "user", "content": "Draw a house."}, {"role": "assistant", "content": "Here:", "images": [image]},
+        {"role": "user", "content": "Make it blue."},
+    ]}  # fmt: skip
+    done = ul.convert(body, source="openai-chat:openrouter", target="openai-chat:openai")
+    assert done.value["messages"][1:] == [
+        {"role": "assistant", "content": "Here:"},
+        {"role": "user", "content": [image, {"type": "text", "text": "Make it blue."}]},
+    ]
+    assert ul.convert(body, source="openai-chat:openrouter", target="openai-chat:openrouter").value == body
+
+
+def test_an_image_of_the_model_is_not_sent_to_a_server_of_texts() -> None:
+    done = ul.convert(HISTORIES[RESPONSES], source=RESPONSES, target="openai-chat:deepseek", model="deepseek-chat")
+    assert done.value["messages"][-1] == {"role": "user", "content": "Make it blue."}
+    assert [loss.path for loss in done.losses if loss.fate == "lost"] == ["/input/1"]
+
+
+@pytest.mark.parametrize("surface", ["openai-chat", "anthropic-messages"])
+def test_a_hosted_image_comes_home_as_the_item_it_was(surface: str) -> None:
+    """The call of a tool is an item of the API itself: it is no image of the user there, without reasoning either."""
+    shown = ul.convert(BODIES[RESPONSES], source=RESPONSES, target=surface, kind="response", secret="s").value
+    said = (
+        [shown["choices"][0]["message"]]
+        if surface == "openai-chat"
+        else [{"role": "assistant", "content": shown["content"]}]
+    )
+    user = {"role": "user", "content": "Draw."}
+    body = {"model": "m", "max_tokens": 99, "messages": [user, *said, {"role": "user", "content": "In red."}]}
+    home = ul.convert(body, source=surface, target=RESPONSES, secret="s", model="gpt-5.4").value["input"]
+    assert [item["type"] for item in home] == ["message", "message", "image_generation_call", "message"]
+    assert home[2]["result"] == DATA and home[3]["content"] == "In red."

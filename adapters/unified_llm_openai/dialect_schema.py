@@ -166,7 +166,7 @@ def checked(vendor: str, file: Table) -> Table:
 def _rules() -> frozenset[str]:
     from unified_llm.passes.repair import Rules
 
-    return frozenset(Rules._fields) - {"reasoning_form"}  # a function of the adapter's
+    return frozenset(Rules._fields) - {"images", "reasoning_form"}  # functions of the adapter's
 
 
 def _check(vendor: str, where: str, table: Table, keys: Mapping[str, Key]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.passes.repair import Rules
+from unified_llm.passes.repair import MADE_IMAGES, Rules
 
 from .passes import thinking_form
 
@@ -26,6 +26,7 @@ RULES = Rules(
     opens="assistant",
     alternates=True,
     system="user",
+    images=lambda w: MADE_IMAGES,
     blank="blank",
     filled=True,
     reasoning_proof=True,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.passes.repair import CALLS, Rules
+from unified_llm.passes.repair import CALLS, MADE_IMAGES, Rules
 
 from .thinking import thinking_form
 
@@ -31,6 +31,7 @@ DEMANDS = Rules(
     adjacent=True,
     call_id_form="[a-zA-Z0-9_-]+",
     system="place",
+    images=lambda w: MADE_IMAGES,
     blank="blank",
     trailing=True,
     filled=True,

@@ -8,6 +8,7 @@ from unified_llm.passes.repair import Rules
 from ..dialects import Dialects
 from .answer import answer_parts
 from .content import assistant_parts, citations, pictures, thinking_parts, user_parts
+from .demands import refused_images
 from .errors import read_error, write_error
 from .models import models, read_models, write_models
 from .request import read_request, write_request
@@ -80,7 +81,14 @@ adapter = Adapter(
     schemas=SCHEMAS,
     chosen=frozenset(("function", "custom")),
     # https://platform.openai.com/docs/guides/function-calling
-    repair=Rules(paired=True, adjacent=True, one_turn="calls", by_name="text", name_form="[a-zA-Z0-9_-]{1,64}"),
+    repair=Rules(
+        paired=True,
+        adjacent=True,
+        one_turn="calls",
+        by_name="text",
+        images=refused_images,
+        name_form="[a-zA-Z0-9_-]{1,64}",
+    ),
     dialects=Dialects("chat"),
     declared={
         "request": "openai.types.chat.completion_create_params:CompletionCreateParams",

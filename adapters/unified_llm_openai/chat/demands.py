@@ -10,8 +10,10 @@ from typing import Any
 
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.passes.repair import MADE_IMAGES
 
 from ..demands import fit_values, leave_out, refused, withhold
+from .content import has_pictures
 from .tables import REQUEST
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "keep_known",
     "leave_out_choices",
     "read_own_names",
+    "refused_images",
 ]
 
 Node = dict[str, Any]
@@ -50,6 +53,14 @@ _HOMES: dict[str, Keys] = {
     "logprobs": ("include",),
     "prompt_cache_options": ("prompt_cache_options",),
 }
+
+
+def refused_images(w: Writer) -> frozenset[str]:
+    """What holds an image of the model that the server takes from the user alone; nothing if it takes no images."""
+    kinds = w.dialect.get("parts")
+    if kinds is not None and "image_url" not in kinds:
+        return frozenset()
+    return MADE_IMAGES - {"output_image"} if has_pictures(w) else MADE_IMAGES
 
 
 def home_of(key: str, w: Writer) -> Keys:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unified_llm.engine.adapter import Adapter, Framing, Kind, Route, Specification, Streams
-from unified_llm.passes.repair import CALLS, Rules
+from unified_llm.passes.repair import CALLS, MADE_IMAGES, Rules
 from unified_llm.streams.folds import ALONE
 from unified_llm.types._tables import KEYS
 
@@ -132,6 +132,7 @@ adapter = Adapter(
         call_id_length=64,
         elsewhere=frozenset(("previous_response_id", "conversation", "prompt", "item_reference")),
         closes="told",
+        images=lambda w: MADE_IMAGES - {"image_generation_call"},
         item_ids={"message": "msg_", "reasoning": "rs_", "function_call": "fc_", "custom_tool_call": "ctc_"},
         reasoning_follower=True,
     ),

@@ -16,13 +16,14 @@ from typing import Any
 from ...engine.pairs.outline import Outline, outline
 from ...engine.pairs.writing import Writer
 from .editor import Mending
+from .images import carry_images, has_images
 from .precheck import is_sound
 from .reasoning import declare_tools, leave_out_dangling, leave_out_unproved, mend_reasoning, part_from_withheld
 from .roles_and_text import join_neighbours, leave_out_blanks, mend_end, mend_fields, mend_opening, mend_system
-from .rules import CALLS, Rules
+from .rules import CALLS, MADE_IMAGES, Rules
 from .tool_calls import mend_pairs
 
-__all__ = ["CALLS", "Rules", "repair"]
+__all__ = ["CALLS", "MADE_IMAGES", "Rules", "repair"]
 
 Node = dict[str, Any]
 
@@ -40,14 +41,18 @@ def repair(request: Node, rules: Rules, writer: Writer, *, whole: bool = True, p
     # For demands that only the writer can meet, of a request that may have been read from its own protocol.
     writer.context["repaired"] = True
     rules = rules.of(writer.dialect, writer.model or request.get("model"))
+    m = Mending(request, rules, writer)
+    refused = rules.images(writer) if plain is None and not writer.same else None
+    if refused and has_images(items, refused):
+        carry_images(m, refused)
+        items = m.items
     letters = str(plain) if plain is not None else outline(items)
     sound = is_sound(items, rules, letters, plain)
     # Without settings of reasoning, and without reasoning, there is nothing to switch off and nothing to leave out.
     said = "r" in letters or type(request.get("reasoning")) is dict
     thoughts = said and (rules.reasoning_opens or rules.reasoning_off)
     if sound and not thoughts and (not rules.reasoning_proof or "r" not in letters):
-        return request
-    m = Mending(request, rules, writer)
+        return {**request, "input": items} if m.changed else request
     if not sound:
         mend_fields(m)
         if rules.blank:

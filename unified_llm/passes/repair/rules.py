@@ -14,13 +14,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from ...engine.pairs.writing import Writer
 
-__all__ = ["CALLS", "Rules", "fits", "requested_form"]
+__all__ = ["CALLS", "MADE_IMAGES", "Rules", "fits", "requested_form"]
 
 CALLS: Mapping[str, str] = {
     "function_call": "function_call_output",
     "custom_tool_call": "custom_tool_call_output",
 }
 """Calls that the client answers, and the items it answers them with, wherever there are tools at all."""
+
+
+MADE_IMAGES = frozenset(("output_image", "image_generation_call"))
+"""What holds an image that the model made, or its provider's tool."""
+
+
+def refuses_no_image(writer: Writer) -> frozenset[str]:
+    """The images that are refused by a target that has them itself, or takes none at all."""
+    return frozenset()
 
 
 def requested_form(request: dict[str, Any], writer: Writer) -> str:
@@ -64,6 +73,8 @@ class Rules(NamedTuple):
     * `alternates`: neighboring messages of one role are one message.
     * `system`: a system message in mid conversation is refused ("user": it is sent as the user's, in a
       `<system-reminder>`), or has its "place" between a user's message and one of the model.
+    * `images`: which of `MADE_IMAGES` the target refuses, while it takes images of the user: each is sent in front of
+      what the user says next.
     * `blank`: texts that are refused: "empty" ones, or "blank" ones too.
     * `trailing`: the last output of the model does not end in white space.
     * `filled`: what the user said may not vanish as a whole, even where it was nothing but empty texts.
@@ -103,6 +114,7 @@ class Rules(NamedTuple):
     closes: str = ""
     alternates: bool = False
     system: str = ""
+    images: Callable[[Writer], frozenset[str]] = refuses_no_image
     blank: str = ""
     trailing: bool = False
     filled: bool = False
