@@ -373,3 +373,21 @@ def test_a_limit_of_no_output_becomes_the_least(target: str, path: tuple[str, ..
     assert value == (16 if target == "openai-responses" else 1)
     assert ("/max_tokens", "approximated") in [(loss.path, loss.fate) for loss in done.losses]
     assert ul.convert(body, source="anthropic-messages", target="anthropic-messages").value == body
+
+
+@pytest.mark.parametrize("named", [{"prompt": {"id": "pmpt_1"}}, {"conversation": "conv_1"}])
+@pytest.mark.parametrize(
+    "target",
+    ["openai-chat", "anthropic-messages", "google-generate-content", "google-interactions", "amazon-converse"],
+)
+def test_a_request_of_nothing_but_what_its_provider_stores_is_refused(target: str, named: dict[str, Any]) -> None:
+    """Its messages would be empty, which the APIs refuse without a word of the prompt."""
+    body = {"model": "m", "instructions": "Be brief.", **named}
+    with pytest.raises(ul.CapabilityRefused, match="send its text as input") as refused:
+        ul.convert(body, source="openai-responses", target=target, model="m")
+    assert refused.value.path == f"/{next(iter(named))}"
+    with pytest.raises(ul.CapabilityRefused):
+        ul.write(ul.read(body, "openai-responses"), target, model="m")
+    done = ul.convert({**body, "input": "Hi"}, source="openai-responses", target=target, model="m")
+    assert [loss.path for loss in done.losses if loss.fate == "lost"] == [refused.value.path]
+    assert ul.convert(body, source="openai-responses", target="openai-responses:azure").value == body

@@ -189,7 +189,7 @@ def convert(
         done.__dict__["trace"] = certificate(names, route, doc, node, value, reader, writer, losses)
     if on_loss != "ignore":
         enforce(losses, on_loss, done)
-    if losses and prompt is not None and (prompt or "n" in node):
+    if losses and prompt is not None and (prompt or "n" in node or not node.get("input")):
         find = partial(locate, node, value, writer, reader, origin, goal, read_kind.node)
         refuse(node, prompt, losses, writer, on_loss, find)
     return done

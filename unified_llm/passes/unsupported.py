@@ -1,9 +1,10 @@
 """What is not worth sending: requests of which the target would make something else.
 
-A loss is the caller's to judge, with two exceptions, since the answer would not be one to the request. Where
+A loss is the caller's to judge, with three exceptions, since the answer would not be one to the request. Where
 several answers are requested of a target that gives one, the wrong number is worse than none (who names that capability
-in `on_loss` has judged already). And where nothing arrives of the last thing the user said, there is no prompt: what
-was sent before does not replace it, and a text of ours even less.
+in `on_loss` has judged already). Where nothing arrives of the last thing the user said, there is no prompt: what
+was sent before does not replace it, and a text of ours even less. And where the input is what its provider stores (a
+prompt, a conversation) and nothing else, another provider has nothing to answer.
 
 A level `raise` comes first: it has the same meaning and the value.
 """
@@ -24,6 +25,7 @@ Node = dict[str, Any]
 Finding = Callable[[], Losses]
 _TEXTS = frozenset(("input_text", "text"))
 _ANSWERS = "output.choices"
+_STORED = frozenset(("state.conversation", "state.previous_response"))
 
 
 def prompt_of(items: Any) -> list[Node]:
@@ -51,6 +53,11 @@ def refuse(node: Node, prompt: list[Node], losses: Losses, writer: Writer, level
         for loss in losses:
             if loss.capability == _ANSWERS and loss.fate == "lost":
                 reason = f"n={count} is not supported: {loss.detail}; set n=1 or on_loss={{{_ANSWERS!r}: 'ignore'}}"
+                raise CapabilityRefused(loss.path, loss.capability, reason)
+    if not node.get("input"):
+        for loss in losses:
+            if loss.capability in _STORED and loss.fate == "lost":
+                reason = f"{writer.protocol} gets no input: another provider stores it; send its text as input"
                 raise CapabilityRefused(loss.path, loss.capability, reason)
     if prompt:
         writer.unfold()
