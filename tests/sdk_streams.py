@@ -89,6 +89,14 @@ def final_response(events: Events) -> dict[str, Any]:
         return _plain(stream.get_final_response().to_dict(warnings=False))
 
 
+def followed_arguments(events: Events) -> dict[int, str]:
+    """What the SDK's helper has joined of the arguments of each call, by its place, with the last piece."""
+    _Bytes.value = suite.sse_bytes(events)
+    with _lenient(), _client().responses.stream(model="m", input="") as stream:
+        pieces = [event for event in stream if event.type == "response.function_call_arguments.delta"]
+    return {piece.output_index: piece.snapshot for piece in pieces}
+
+
 @contextlib.contextmanager
 def _lenient() -> Iterator[None]:
     """The SDK builds models unvalidated and then warns, inside itself, that they do not serialize as declared."""

@@ -29,7 +29,7 @@ from .folded import fold_result, is_open, key_of
 from .history import has_foreign, write_item
 from .late import add_late, is_cut_off
 from .response import give_error, pop_implied, resource, status_of
-from .stream_state import Place, beginning_of, late_text
+from .stream_state import ENDS, WHOLE, Place, beginning_of, late_text
 from .summaries import EVENTS_SUMMARIZED, summarized, wants_summary
 from .tables import CORE_EVENTS, SLUG
 
@@ -37,8 +37,6 @@ __all__ = ["ForeignWriter"]
 
 Node = dict[str, Any]
 Event = dict[str, Any]
-
-_WHOLE = (("function_call", "arguments"), ("custom_tool_call", "input"), ("mcp_call", "arguments"))
 
 
 class ForeignWriter:
@@ -275,14 +273,8 @@ class ForeignWriter:
         self.next += 1
         return place, self._send("response.output_item.added", {"output_index": place.index, "item": wire})
 
-    def _owed(self, place: Place, said: Node) -> list[Event]:
-        """What a call was made with, in one piece where no piece came: clients join the pieces."""
-        for kind, key in _WHOLE:
-            if not place.told and place.kind == kind and said.get(key):
-                place.told = True
-                at = {"item_id": place.id, "output_index": place.index}
-                return self._send(f"response.{kind}_{key}.delta", {**at, "delta": said[key]})
-        return []
+    def _all(self, events: list[tuple[str, Node]]) -> list[Event]:
+        return [out for kind, data in events for out in self._send(kind, data)]
 
     def _let_go(self, event: Event) -> list[Event]:
         """The end of the message that was held, when this event has shown whether the answer breaks off in it."""
@@ -307,14 +299,17 @@ class ForeignWriter:
             w.drop(item, "a stream has no place for it")
             return []
         if place is None:
-            # What was unknown at its opening is known at its end.
-            place, out = self._open(event, complete_item({**wire, "status": None}, w, self.next, status="in_progress"))
+            # What was unknown at its opening is known at its end; clients add the pieces to what the opening has.
+            opening = {**wire, "status": None}
+            if opening["type"] in WHOLE:
+                opening[WHOLE[opening["type"]]] = ""
+            place, out = self._open(event, complete_item(opening, w, self.next, status="in_progress"))
         if place.kind != wire.get("type") and wire.get("type") is not None:
             wire = {**wire, "type": place.kind}
         wire["id"] = place.id
         if place.call is not None:
             wire["call_id"] = place.call
-        out += self._owed(place, wire)
+        out += self._all([*place.owed(wire), *place.ending(wire)])
         call_id = call_id_of(item)
         if call_id is not None and is_open(wire):
             self.running[item["type"], call_id] = place, wire, written[1:]
@@ -343,8 +338,9 @@ class ForeignWriter:
 
     def _within(self, event: Event, kind: str, place: Place) -> list[Event]:
         w = self.w
-        owed = self._owed(place, event)
+        owed = self._all(place.owed(event))
         place.told = place.told or bool(event.get("delta"))
+        place.ended = place.ended or kind in ENDS
         if kind in SIMPLE and event.keys() <= SIMPLE[kind]:
             return owed + self._placed(event, kind, place, event.copy())
         family = parts if place.kind.endswith("reasoning") else answer_parts
@@ -391,7 +387,7 @@ class ForeignWriter:
         elif self.strict and type(wire.get("annotation")) is dict and wire["annotation"].get("type") != "url_citation":
             return []
         out = self._send(kind, wire)
-        if kind in HOT and not wire.get("logprobs"):
+        if kind in HOT and place.told and not wire.get("logprobs"):
             self.hot = spot_of(event)
             self.more = WriteMore(out[0], ("data", "delta"), None, "sequence_number", self.number)
         return out

@@ -10,19 +10,25 @@ from typing import Any
 
 from .events import BRACKETS, OPENINGS, PART_STEMS
 
-__all__ = ["Item", "Open", "Part", "Place", "late_text"]
+__all__ = ["ENDS", "WHOLE", "Item", "Open", "Part", "Place", "beginning_of", "late_text"]
 
 Node = dict[str, Any]
 Event = dict[str, Any]
 
+WHOLE = {"function_call": "arguments", "custom_tool_call": "input", "mcp_call": "arguments"}
+"""What a call was made with, by the type of its item."""
+ENDS = frozenset(f"response.{kind}_{key}.done" for kind, key in WHOLE.items())
+
 
 class Place:
-    """The position of an item of another protocol in the output; `told` is whether a piece of it was sent.
+    """The position of an item of another protocol in the output.
+
+    `told` is whether a piece of it was sent, `ended` whether the end of what a call was made with was.
 
     `left` holds the indices of parts that are not written inside the item: those behind them move up.
     """
 
-    __slots__ = ("call", "id", "index", "kind", "last", "left", "told")
+    __slots__ = ("call", "ended", "id", "index", "kind", "last", "left", "told")
 
     def __init__(self, index: int, item: Node) -> None:
         self.index = index
@@ -31,13 +37,31 @@ class Place:
         self.kind = item["type"]
         self.call = item.get("call_id")
         self.left: set[int] = set()
-        self.told = False
+        self.told = self.ended = False
 
     def content_index(self, index: int, sent: bool = False) -> int:
         """The index of a part in the item as it is written; `sent` is whether something of the part is sent there."""
         if sent and index > self.last:
             self.last = index
         return index - sum(each < index for each in self.left) if self.left else index
+
+    def owed(self, said: Node) -> list[tuple[str, Node]]:
+        """What a call was made with, in one piece where no piece came: clients join the pieces."""
+        key = WHOLE.get(self.kind)
+        if key is None or self.told or not said.get(key):
+            return []
+        self.told = True
+        at = {"item_id": self.id, "output_index": self.index}
+        return [(f"response.{self.kind}_{key}.delta", {**at, "delta": said[key]})]
+
+    def ending(self, item: Node) -> list[tuple[str, Node]]:
+        """The end of what a call was made with, where no event had it."""
+        key = WHOLE.get(self.kind)
+        if key is None or self.ended or type(item.get(key)) is not str:
+            return []
+        self.ended = True
+        at = {"item_id": self.id, "output_index": self.index}
+        return [(f"response.{self.kind}_{key}.done", {**at, key: item[key]})]
 
     def is_late(self, index: int) -> bool:
         """Whether a part that was left out has a form only now that it is done, and none behind it was sent."""
