@@ -416,3 +416,40 @@ def test_what_another_provider_signed_on_a_text_stands_behind_the_text() -> None
         {**asked, "messages": again}, source="anthropic-messages", target=gemini, model="gemini-3-pro", secret="s"
     )
     assert back.value["contents"][1]["parts"] == parts
+
+
+@pytest.mark.parametrize("said", [{"content": None}, {}], ids=["null", "absent"])
+def test_an_answer_may_have_no_content(said: dict[str, Any]) -> None:
+    """Ollama's server answers so where the model said nothing; an edited answer has its content."""
+    body = {
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "m", **said,
+        "stop_reason": "end_turn", "stop_sequence": None, "usage": {"input_tokens": 3, "output_tokens": 1},
+    }  # fmt: skip
+    own = ul.convert(body, source="anthropic-messages", target="anthropic-messages", kind="response")
+    assert own.value == body and not own.losses
+    chat = ul.convert(body, source="anthropic-messages", target="openai-chat", kind="response")
+    assert chat.value["choices"][0]["message"]["content"] is None
+    assert chat.value["choices"][0]["finish_reason"] == "stop"
+    node = ul.read(body, "anthropic-messages", "response").dump()
+    node["output"] = [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]}]
+    written = ul.write(node, "anthropic-messages", "response").value
+    assert written["content"] == [{"type": "text", "text": "Hi"}]
+    events = [
+        {"event": "message_start", "data": {"type": "message_start", "message": {**body, "stop_reason": None}}},
+        {
+            "event": "message_delta",
+            "data": {
+                "type": "message_delta",
+                "delta": {"stop_reason": "end_turn", "stop_sequence": None},
+                "usage": {"output_tokens": 1},
+            },
+        },
+        {"event": "message_stop", "data": {"type": "message_stop"}},
+    ]
+    again = list(ul.convert_stream(events, source="anthropic-messages", target="anthropic-messages"))
+    assert again == events
+
+
+def test_a_body_that_is_no_message_is_refused() -> None:
+    with pytest.raises(ul.InvalidBody):
+        ul.convert({"id": "x", "model": "m"}, source="anthropic-messages", target="openai-chat", kind="response")

@@ -39,6 +39,7 @@ __all__ = [
     "answered",
     "count",
     "finish_keys",
+    "no_content",
     "read_message",
     "read_response",
     "write_head",
@@ -60,12 +61,22 @@ def read_response(w: Node, r: Reader) -> Node:
         if doc:
             r.keep(node, doc)
         return {"status": "failed", **node}
-    content = w.pop("content")
-    if type(content) is not list:
+    # Ollama's server has null for an answer without a block. https://docs.ollama.com/api/anthropic-compatibility
+    content = w.pop("content", None) if w.get("type") == "message" else w.pop("content")
+    if type(content) is not list and content is not None:
         raise IllTyped("content")
     node = read_message(w, r)
-    node["output"] = read_content(content, "assistant", r.doc, r)
+    node["output"] = read_content(content, "assistant", r.doc, r) if content is not None else no_content(node, r.doc, r)
     return node
+
+
+def no_content(node: Node, message: Node, r: Reader) -> list[Node]:
+    """The output of a message without a list of blocks."""
+    if "content" not in message:
+        r.form(node, "content", "absent")
+    elif message["content"] is None:
+        r.form(node, "content", "null")
+    return []
 
 
 def read_message(w: Node, r: Reader) -> Node:
@@ -221,7 +232,9 @@ def write_head(c: Node, content: list[Any], output: list[Node], w: Writer) -> No
     else:
         wire["type"], wire["role"] = "message", "assistant"
     wire.update(head)
-    wire["content"] = content
+    form = w.form(c, "content") if own and not content else None
+    if form != "absent":
+        wire["content"] = None if form == "null" else content
     write_finish(c, wire, output, w)
     tier = c.pop("service_tier", None) if "service_tier" in c else ...
     usage = c.get("usage")

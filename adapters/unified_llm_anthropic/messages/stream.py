@@ -20,7 +20,7 @@ from unified_llm.streams.folds import FRAME
 from .carriers import carried_by, join_carried
 from .errors import read_error
 from .messages import read_content
-from .response import read_message
+from .response import no_content, read_message
 from .stream_blocks import Block, BlockReader
 
 __all__ = ["MessagesReader"]
@@ -126,9 +126,7 @@ class MessagesReader(BlockReader):
         if type(content) is list and content:
             items = node["output"] = read_content(content, "assistant", message, self.r)
         else:
-            node["output"] = []
-            if "content" not in message:
-                self.r.form(node, "content", "absent")
+            node["output"] = no_content(node, message, self.r)
         node["status"] = "in_progress"
         created: Event = {"type": "response.created", "response": node}
         self._rest(created, data, ("type", "message"))

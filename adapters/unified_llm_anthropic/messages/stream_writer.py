@@ -124,8 +124,6 @@ class MessagesWriter(ForeignWriter):
     def _message_start(self, response: Node) -> Event:
         self.begun = True
         message = self._message(response, write_blocks(response.get("output") or [], self.w))
-        if self.w.form(response, "content") == "absent":
-            del message["content"]
         return self._emit({"type": "message_start", "message": message})
 
     def _own_end(self, response: Node) -> list[Event]:
