@@ -17,7 +17,7 @@ from unified_llm.engine.pairs.writing import Writer
 
 from ..demands import nearest_effort, refused
 
-__all__ = ["read_controls", "set_at", "write_controls"]
+__all__ = ["placed_controls", "read_controls", "set_at", "write_controls"]
 
 Node = dict[str, Any]
 
@@ -112,6 +112,20 @@ def set_at(wire: Node, path: str, value: Any) -> None:
     for key in above:
         wire = wire.setdefault(key, {})
     wire[leaf] = value
+
+
+def placed_controls(c: Node, w: Writer) -> frozenset[str]:
+    """The canonical settings with a place of their own: the server's, or the one that a request of Chat came with."""
+    if w.dialect:
+        return frozenset(w.dialect.get("control", ()))
+    return frozenset(
+        hub for key, fields in _CONTROLS.items() for name, hub in fields.items() if name in _names(c, key, w)
+    )
+
+
+def _names(c: Node, key: str, w: Writer) -> Any:
+    names = w.form(c, key)
+    return names if type(names) is list else ()
 
 
 def write_controls(c: Node, wire: Node, w: Writer) -> None:

@@ -333,6 +333,8 @@ def _write_fields(item: Node, field: str, c: Node, w: Writer) -> Node:
     for piece in own:
         if piece.get("kind") == _OPAQUE:
             wire[_OPAQUE] = piece["data"]
+        elif piece.get("kind") != _DETAILS:
+            w.report(item, ("opaque", item["opaque"].index(piece)), "lost", "openai-chat has no field for it")
     if foreign and w.facing == "client":
         whole = {**item, LATE: True} if w.context.get("late") else item
         data = seal(whole, anchor_of({"text": "\n\n".join(texts)}), w.secret)

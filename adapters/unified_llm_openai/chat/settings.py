@@ -24,7 +24,7 @@ from ..demands import (
 )
 from ..effort import LOGPROBS, drop_refused, fit_reasoning
 from ..logprobs import fit_alternatives
-from .controls import read_controls, write_controls
+from .controls import placed_controls, read_controls, write_controls
 from .tools import is_foreign, tools
 from .usual import read_usual_functions, write_usual_functions
 
@@ -77,7 +77,7 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
         _write_format(c, wire, w)
     if w.source != w.protocol and w.facing == "provider":
         if type(c.get("reasoning")) is dict:
-            fit_reasoning(c, w, frozenset(w.dialect.get("control", ())))
+            fit_reasoning(c, w, placed_controls(c, w))
         drop_refused(c, w, c.get("reasoning"))
         fit_identifier(c, w)
     if "reasoning" in c or "extra" in c:
