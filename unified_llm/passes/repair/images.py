@@ -61,7 +61,8 @@ def _taken(m: Mending, item: Node, images: list[Node], gone: set[int]) -> Iterat
         gone.add(id(item))
         yield _of_call(m, item)
         return
-    left = [part for part in item["content"] if not any(part is image for image in images)]
+    moved = {id(image) for image in images}
+    left = [part for part in item["content"] if id(part) not in moved]
     if left:
         m.own(item, content=left)
     else:
