@@ -66,7 +66,7 @@ def cut(body: Node, target: str, source: str = RESPONSES) -> tuple[list[tuple[st
     """The blocks of an answer: their texts, and by how many citations each is cited."""
     done = convert(body, source, target)
     if target == MESSAGES:
-        return [(each["text"], len(each["citations"] or ())) for each in done.value["content"]], done.losses
+        return [(each["text"], len(each.get("citations", ()))) for each in done.value["content"]], done.losses
     blocks = done.value["output"]["message"]["content"]
     cited = [each.get("citationsContent") or {"content": [each], "citations": []} for each in blocks]
     return [("".join(part["text"] for part in each["content"]), len(each["citations"])) for each in cited], done.losses

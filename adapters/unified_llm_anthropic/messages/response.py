@@ -158,12 +158,7 @@ def write_response(c: Node, w: Writer) -> Any:
     if has_failed(c):
         return write_failure(c, w, write_error)
     output = c.pop("output", None) or []
-    content = write_blocks(answered(output, w), w)
-    if not own_born(w):
-        for block in content:
-            if block.get("type") == "text":
-                block.setdefault("citations", None)
-    return write_head(c, content, output, w)
+    return write_head(c, write_blocks(answered(output, w), w), output, w)
 
 
 def answered(output: list[Node], w: Writer) -> list[Node]:

@@ -135,7 +135,7 @@ class ForeignWriter(FrameWriter):
 
     def _open_text(self, place: Any) -> Event:
         self.inner = True
-        return self._start_block({"type": "text", "text": "", "citations": None}, place)
+        return self._start_block({"type": "text", "text": ""}, place)
 
     def _text(self, text: str, place: Any) -> list[Event]:
         if not text:

@@ -102,7 +102,7 @@ class FrameWriter(BlockWriter):
         """A block that was not streamed, in the frames it would have been."""
         kind = block.get("type")
         if kind == "text":
-            opening: Node = {"type": "text", "text": "", **({} if self.own else {"citations": None})}
+            opening: Node = {"type": "text", "text": ""}
             deltas = [{"type": "citations_delta", "citation": each} for each in block.get("citations") or ()]
             deltas += [{"type": "text_delta", "text": block["text"]}] if block.get("text") else []
         elif kind == "thinking":
