@@ -8,6 +8,7 @@ BENCH  ?= .venv-bench
 FRAMES ?= .venv-frameworks
 SDKS   ?= .venv-bench-sdks
 AGENTS ?= .agents
+NODE   ?= .node
 ARGS   ?=
 
 # Many containers set it, and then each process of a test compiles everything again.
@@ -16,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP = -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pythons steady fuzz sweep soak frameworks frameworks-most frameworks-google agents lint types types-mypy \
+.PHONY: help demo test pythons steady fuzz sweep soak frameworks frameworks-most frameworks-google agents node lint types types-mypy \
 	types-pyright bench growth docs clean
 
 help: ## list the targets
@@ -54,6 +55,9 @@ frameworks-google: $(FRAMES)-google/.stamp
 agents: $(VENV)/.stamp-dev $(AGENTS)/.stamp ## run agent CLIs of npm through the gateway on other providers (ARGS="--program codex --verbose")
 	@PYTHONPATH=tests $(VENV)/bin/python -m agent_clis --binaries $(AGENTS)/node_modules/.bin $(ARGS)
 
+node: $(VENV)/.stamp-dev $(NODE)/.stamp ## run SDKs and frameworks of npm through the gateway on every protocol (ARGS="--program ai_sdk")
+	@PYTHONPATH=tests $(VENV)/bin/python -m node_clients --packages $(NODE) $(ARGS)
+
 lint: $(VENV)/.stamp-dev ## check style with ruff
 	$(VENV)/bin/python -m ruff check --output-format concise . $(ARGS)
 
@@ -76,7 +80,7 @@ docs: $(VENV)/.stamp-dev ## run every example and command in the docstrings and 
 	$(VENV)/bin/python -m pytest -q tests/test_docs.py $(ARGS)
 
 clean: ## remove environments, caches and builds
-	rm -rf $(VENV) $(VENV)-3.* $(BENCH) $(SDKS) $(FRAMES) $(FRAMES)-google $(AGENTS) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-3.* $(BENCH) $(SDKS) $(FRAMES) $(FRAMES)-google $(AGENTS) $(NODE) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find unified_llm adapters tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # `python -m venv` on an environment that is there leaves what is installed in it, so an interrupted set-up heals itself.
@@ -120,5 +124,11 @@ $(FRAMES)-google/.stamp: pyproject.toml | $(FRAMES)-google/bin/python
 $(AGENTS)/.stamp: tests/agent_clis/package.json
 	@command -v npm >/dev/null || { echo "npm (of Node.js 20 or newer) was not found"; exit 1; }
 	@echo "Installing four agent CLIs into $(AGENTS) (once; 1.2 GB)"
+	@mkdir -p $(@D) && cp $< $(@D) && cd $(@D) && npm install --no-package-lock --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(NODE)/.stamp: tests/node_clients/package.json
+	@command -v npm >/dev/null || { echo "npm (of Node.js 20 or newer) was not found"; exit 1; }
+	@echo "Installing SDKs and frameworks of npm into $(NODE) (once)"
 	@mkdir -p $(@D) && cp $< $(@D) && cd $(@D) && npm install --no-package-lock --no-audit --no-fund --loglevel=error
 	@touch $@

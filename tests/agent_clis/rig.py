@@ -14,17 +14,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
-import unified_llm as ul
 from gateway.served import Served
-from oracles.mounts import serve
+from gateway.strict_upstreams import strict_upstreams
 from oracles.plan import Facts, Plan, Turn, plan_of
 from oracles.service import Service
 from unified_llm.gateway.app import Gateway
 from unified_llm.gateway.configuration.config import Config
 from unified_llm.gateway.upstreams.routing import Router
 
-BASES = {"google-generate-content": "/v1beta", "google-interactions": "/v1beta"}
-DIALECTS = {"openai-chat": "openai-chat:openai"}  # other servers accept more
 FINAL = "All done:"
 
 
@@ -159,13 +156,7 @@ def rig(services: Mapping[str, Service]) -> Iterator[Rig]:
     with ExitStack() as stack:
         outside = Outside()
         stack.callback(outside.close)
-        upstreams = {}
-        for protocol, service in services.items():
-            url = stack.enter_context(serve(service)).url + BASES.get(protocol, "/v1")
-            dialect = DIALECTS.get(protocol, protocol)
-            upstreams[protocol] = ul.Upstream(
-                protocol=dialect, model="echo", provider=f"strict-{protocol}", base_url=url
-            )
+        upstreams = strict_upstreams(services, stack)
         tables = {"gateway": {"listen": "127.0.0.1:0", "providers": ["local"]}, "state": {"url": "sqlite://"}}
         settings = Config.model_validate(tables)
         gateway = RecordingGateway(settings, Router(settings, upstreams))

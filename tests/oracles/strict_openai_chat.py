@@ -25,7 +25,7 @@ MESSAGES = {
     # reasoning_content: what the oracle itself answers with comes back to it
     "assistant": "role! content?:s/a refusal?:s tool_calls:a function_call?:o audio?:o name:s annotations?:a "
     "reasoning_content?:s",
-    "tool": "role! content!:s/a tool_call_id!:s",
+    "tool": "role! content!:s/a tool_call_id!:s name?:s",  # LangChain.js and older SDKs send the name
     "function": "role! content!?:s name!:s",
 }
 PARTS = {

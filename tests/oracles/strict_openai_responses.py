@@ -247,7 +247,8 @@ class Responses(OpenAI):
                 self.sealed(item, after)
             elif self.seal is not None and LED.fullmatch(str(item.get("id"))):
                 before = items[place - 1] if place else {}
-                if before.get("type") != "reasoning":
+                referred = before.get("type") == "item_reference" and str(before.get("id")).startswith("rs_")
+                if before.get("type") != "reasoning" and not referred:
                     self.refuse(("input",), f"Item '{item['id']}' of type '{kind}' was provided without its required "
                                 "'reasoning' item.")  # fmt: skip
 

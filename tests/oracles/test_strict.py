@@ -273,6 +273,19 @@ def test_reasoning_and_what_it_led_to_stay_together() -> None:
     assert "required following item" in broken(RESPONSES, body, lambda b: b["input"].insert(2, user))
 
 
+def test_a_reference_to_reasoning_stands_before_a_reference_to_what_it_led_to() -> None:
+    """As the AI SDK sends them."""
+    with client() as http:
+        body = request(RESPONSES, "[[reason Both.]] Look.")
+        output = http.post(path(RESPONSES), json=body, headers=HEADERS.get(RESPONSES)).json()["output"]
+        known = [{"type": "item_reference", "id": item["id"]} for item in output]
+        asked = {**body, "input": [*known, {"role": "user", "content": "Next."}]}
+        assert http.post(path(RESPONSES), json=asked, headers=HEADERS.get(RESPONSES)).status_code == 200
+        lonely = {**asked, "input": asked["input"][1:]}
+        without = http.post(path(RESPONSES), json=lonely, headers=HEADERS.get(RESPONSES))
+    assert "without its required 'reasoning' item" in without.text
+
+
 def test_items_that_are_not_stored() -> None:
     body = request(RESPONSES, "Hi.")
     named = {**body, "input": [{"type": "item_reference", "id": "rs_1"}, {"role": "user", "content": "Hi."}]}
