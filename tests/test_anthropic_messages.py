@@ -420,7 +420,7 @@ def test_what_another_provider_signed_on_a_text_stands_behind_the_text() -> None
 
 @pytest.mark.parametrize("said", [{"content": None}, {}], ids=["null", "absent"])
 def test_an_answer_may_have_no_content(said: dict[str, Any]) -> None:
-    """Ollama's server answers so where the model said nothing; an edited answer has its content."""
+    """Ollama's server answers so where the model generated nothing; an edited answer has its content."""
     body = {
         "id": "msg_1", "type": "message", "role": "assistant", "model": "m", **said,
         "stop_reason": "end_turn", "stop_sequence": None, "usage": {"input_tokens": 3, "output_tokens": 1},
@@ -450,6 +450,6 @@ def test_an_answer_may_have_no_content(said: dict[str, Any]) -> None:
     assert again == events
 
 
-def test_a_body_that_is_no_message_is_refused() -> None:
+def test_a_body_without_the_type_of_a_message_is_refused() -> None:
     with pytest.raises(ul.InvalidBody):
         ul.convert({"id": "x", "model": "m"}, source="anthropic-messages", target="openai-chat", kind="response")

@@ -261,8 +261,8 @@ def test_an_image_of_the_model_is_not_sent_to_a_server_of_texts() -> None:
 
 
 @pytest.mark.parametrize("surface", ["openai-chat", "anthropic-messages"])
-def test_a_hosted_image_comes_home_as_the_item_it_was(surface: str) -> None:
-    """The call of a tool is an item of the API itself: it is no image of the user there, without reasoning either."""
+def test_a_hosted_image_returns_to_its_api_as_the_item_it_was(surface: str) -> None:
+    """The call of a tool is an item of the API itself, and not sent as an image of the user there."""
     shown = ul.convert(BODIES[RESPONSES], source=RESPONSES, target=surface, kind="response", secret="s").value
     said = (
         [shown["choices"][0]["message"]]

@@ -1,4 +1,4 @@
-"""Responses: each call of a stream is announced without its arguments, told in pieces, and ended twice.
+"""Responses: each call of a stream is announced without its arguments, which come in pieces, and both are ended.
 
 Clients join the pieces to what the announcement has, or wait for the end of the arguments.
 https://platform.openai.com/docs/api-reference/responses-streaming/response/function_call_arguments
@@ -36,7 +36,7 @@ def calls(events: list[Node]) -> list[list[Node]]:
 
 @pytest.mark.parametrize("target", [P, "openai-responses:open-responses"])
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: str(record["id"]))
-def test_a_call_is_announced_told_and_ended(record: Node, target: str) -> None:
+def test_a_call_is_announced_streamed_and_ended(record: Node, target: str) -> None:
     for frames in calls(list(ul.convert_stream(record["events"], source=record["protocol"], target=target))):
         stem, key = STEMS[frames[0]["item"]["type"]]
         names = [frame["type"].rpartition("unified_llm:")[2] for frame in frames]

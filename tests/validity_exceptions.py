@@ -16,7 +16,6 @@ WORDS = "a word that the source's open enum permits and the target's lacks: sent
 
 EXCEPTIONS: dict[str, dict[str, str]] = {
     "anthropic-messages": {
-        ": messages: at least one message is required": EMPTY,
         ": messages.0: user messages must have non-empty content": EMPTY,
         ": messages.*: unexpected `tool_use_id` found in `tool_result` blocks: *": CONTINUES,
         ": messages.1: `tool_use` ids were found without `tool_result` blocks *": UNANSWERED,
@@ -26,7 +25,6 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "google-generate-content": {
         "*/usageMetadata/serviceTier: not declared *": UNDECLARED + " (https://ai.google.dev/gemini-api/docs/flex)",
         ": Please ensure that function response turn comes immediately after *": CONTINUES,
-        ": [*] GenerateContentRequest.contents: contents is not specified*": EMPTY,
         "/generationConfig/imageConfig: not declared *": UNDECLARED
         + " (https://ai.google.dev/api/generate-content#ImageConfig)",
         "/continuationToken: not declared *": UNDECLARED + " (https://ai.google.dev/api/generate-content)",
@@ -38,7 +36,6 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "*/data/interaction/*: not declared *": UNDECLARED + ": the events hold an Interaction with all its keys",
         "*/data/step/*: missing": "a step starts empty where its content follows in deltas",
         ": The value of 'input' must not be empty.": EMPTY,
-        ": The required parameter 'input' is missing.": EMPTY,
         ": No function call found for function result *": CONTINUES,
     },
     "openai-chat": {
@@ -70,7 +67,6 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "/service_tier: 'batch' is none *": WORDS,
         ": Invalid parameter: messages with role 'tool' *": CONTINUES,
         ": An assistant message with 'tool_calls' must be followed *": UNANSWERED,
-        ": Invalid 'messages': empty array. *": EMPTY,
     },
     "openai-responses": {
         "/input/*/id: missing": "a message of history, which the API takes without; a made one might be looked up",
