@@ -13,7 +13,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, Owned, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import UNDER_WAY
@@ -26,6 +26,7 @@ from .errors import read_error_node, write_error_body
 from .finish import finish_word, read_finish
 from .messages import read_message_items
 from .tables import COMPLETION, RESPONSE
+from .timings import TIMINGS, has_counts, is_in_timings, read_timings, write_timings
 from .usage import USAGE_PLACES, is_told, read_usage, write_usage
 
 __all__ = [
@@ -87,7 +88,14 @@ def read_response(w: Node, r: Reader) -> Node:
     if type(w.get("usage")) is dict:
         node["usage"] = read_usage(w.pop("usage"), r)
         r.lay(node, USAGE_PLACES)
-    elif w.get("usage", 0) is None:
+    elif w.get("usage") is None and has_counts(w.get(TIMINGS)):
+        if "usage" in w:
+            del w["usage"]
+            r.form(node, "usage", "null")
+        node["usage"], left = read_timings(w.pop(TIMINGS), r)
+        if left:
+            w[TIMINGS] = Owned(left)
+    elif "usage" in w and w["usage"] is None:
         node["usage"] = w.pop("usage")
     return node
 
@@ -222,7 +230,11 @@ def write_response(c: Node, w: Writer) -> Any:
             body = write_error_body(c.pop("error"), w)
             wire["choices"][0] = {**body, **wire["choices"][0]}
     usage = c.get("usage")
-    if type(usage) is dict:
+    if is_in_timings(usage, w):
+        wire[TIMINGS] = whole(w, write_timings, c.pop("usage"))
+        if w.form(c, "usage") == "null":
+            wire["usage"] = None
+    elif type(usage) is dict:
         del c["usage"]
         counts = whole(w, write_usage, usage)
         if is_told(counts, usage, w):

@@ -28,6 +28,7 @@ from .response import consume_status, is_born_here, whole
 from .stream_answer import HOT, ChoiceWriter, More
 from .stream_open import opened
 from .tables import CHUNK, COMPLETION, RESPONSE
+from .timings import TIMINGS, is_in_timings, write_timings
 from .usage import is_told, write_usage
 
 __all__ = ["ChatWriter"]
@@ -283,7 +284,7 @@ class ChatWriter:
         if self.w.source is None and not is_born_here(response, self.w):
             self.w.source = ""
         usage = response.get("usage")
-        if type(usage) is dict and self.usage_wanted:
+        if type(usage) is dict and self.usage_wanted and not is_in_timings(usage, self.w):
             wire = whole(self.w, write_usage, usage)
             if is_told(wire, usage, self.w):
                 out.append({"event": None, "data": {**(self.head or {}), "choices": [], "usage": wire}})
@@ -309,6 +310,7 @@ class ChatWriter:
             return {}
 
         def pair(c: Node, w: Writer) -> Node:
+            counts = whole(w, write_timings, c["usage"]) if is_in_timings(c.get("usage"), w) else None
             c.pop("usage", None)
             consume_status(c, w)
             # A chunk has no metadata, but on servers that send it themselves.
@@ -324,7 +326,8 @@ class ChatWriter:
                 c["service_tier"] = wire["service_tier"]
             if metadata is not None:
                 c["metadata"] = metadata
-            return {key: wire[key] for key in ("metadata", "moderation") if wire.get(key) is not None}
+            beside = {key: wire[key] for key in ("metadata", "moderation") if wire.get(key) is not None}
+            return beside if counts is None else {**beside, TIMINGS: counts}
 
         # What stands beside the choices of an answer goes out with the end of the first.
         self.beside = {key: value for key, value in whole(self.w, pair, response).items() if key != "object"}
