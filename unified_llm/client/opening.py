@@ -53,15 +53,23 @@ class Opening:
             keep(self.core.store, self.call, self.reader.response, self.stream.upstream)
 
     def failure(self) -> APIError | None:
-        """The typed error of a stream that ended in one."""
-        found = self.reader.failure
-        if found is None or self.reader.response is not None:
+        """The typed error of a stream that ended in one, or with a response that failed.
+
+        A response that is retrieved, or made in the background, has its state instead, as one without a stream.
+        """
+        found, response = self.reader.failure, self.reader.response
+        if found is None:
+            return None
+        if response is not None and (response.get("status") != "failed" or not self._awaited()):
             return None
         if found.get("code") == "stream_truncated":
             message = found.get("message")
             return self.broken(message if isinstance(message, str) else "the stream broke off")
         error: APIError = self.stream.located(failed(self.stream.upstream, found, found, self.stream.model))
         return error
+
+    def _awaited(self) -> bool:
+        return self.call is not None and not self.body.get("background")
 
     def broken(self, message: str) -> APIError:
         """The error of a stream that broke off, or broke its own rules."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...engine.pairs.mapping import ILL_TYPED
 from ...engine.pairs.reading import Reader
 from ...engine.registry import provider_of, split
+from ...engine.shared.answer_ends import FAILED
 from ...passes.restore_response import RestoringWriter, restoring
 from ...passes.route import kind_of
 from ...streams.folds import FRAME, Collector, Grammar
@@ -145,7 +146,8 @@ class EventReader:
                 if kind == "error":
                     self.failure = event.get("error") or event
                 elif kind == "response.failed" and self.failure is None:
-                    self.failure = event["response"].get("error") or {}
+                    told = event["response"].get("error") or {}
+                    self.failure = {"type": "server_error", "message": FAILED, **told}
                 self._collector.feed(event)
                 out.append(self._bare(event))
         return out

@@ -314,6 +314,8 @@ def _once(ask: Ask, upstream: Upstream, sent: Converted, operation: Operation | 
             from .stream_adaptation import as_stream
 
             value = without_secrets(document(upstream, raw, headers, model, "response"), upstream)
+            if _awaits(ask) and (broken := failed_answer(upstream, "response", value, headers, model)) is not None:
+                raise broken
             return Opened(**head, first=as_stream(value, upstream, headers, model), response=response, rest=None)
         return (yield from begun(upstream, response, head))
     except httpx2.HTTPError as error:
