@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -40,6 +41,23 @@ def test_a_root_that_is_not_an_object_is_wrapped_and_unwrapped() -> None:
     }
     assert restore_arguments('{"value":[1,2]}', done) == "[1,2]"
     assert lower(done.schema, STRICT).schema is done.schema
+
+
+def test_a_map_at_the_root_is_wrapped_where_objects_are_closed() -> None:
+    """Closed like other roots it could only be `{}`."""
+    dog = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    schema = {"type": "object", "additionalProperties": {"$ref": "#/$defs/Dog"}, "$defs": {"Dog": dog}}
+    done = lower(schema, STRICT)
+    assert done.schema["required"] == ["value"] and done.schema["additionalProperties"] is False
+    text = done.schema["properties"]["value"]["description"].partition("JSON text of: ")[2]
+    assert done.schema["properties"]["value"]["type"] == "string" and json.loads(text) == schema
+    assert {change.fate for change in done.changes} == {"approximated"}
+    assert restore_arguments({"value": '{"x":{"name":"Rex"}}'}, done) == {"x": {"name": "Rex"}}
+
+
+def test_a_root_that_names_no_properties_and_no_others_stays_an_object() -> None:
+    for schema in ({"type": "object"}, {"type": "object", "properties": {}, "additionalProperties": False}):
+        assert lower(schema, STRICT).schema == {"type": "object", "properties": {}, "additionalProperties": False}
 
 
 def test_names_of_properties_are_made_to_fit_and_given_back() -> None:

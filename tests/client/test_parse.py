@@ -240,3 +240,12 @@ class Opaque:
 def test_what_is_not_a_type_and_no_schema_is_refused_in_our_words(format_: Any) -> None:
     with pytest.raises(ul.InvalidArgument, match=r"^text_format=.*pass a pydantic model"):
         ul.Client().responses.parse(model="local/echo", input="Hi", text_format=format_)
+
+
+def test_a_mapping_of_any_keys_is_an_answer() -> None:
+    """A closed object without properties could only be `{}`: the map is JSON text in a property."""
+    canned = Canned("openai-responses", response(message('{"value": "{\\"oslo\\": 4}"}')))
+    with ul.Client(canned.upstream) as client:
+        found = client.responses.parse(input="?", text_format=dict[str, int])
+    assert found.output_parsed == {"oslo": 4}
+    assert canned.bodies[0]["text"]["format"]["schema"]["required"] == ["value"]

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .merge import json_text
-from .profile import PLACEHOLDER, fit_name
+from .merge import as_types, json_text
+from .profile import PLACEHOLDER, SchemaProfile, fit_name
 from .refs import DEFINITIONS, Keys
 
 if TYPE_CHECKING:
     from .rewrite import Node
 
-__all__ = ["arrays", "objects", "renamed", "subschemas"]
+__all__ = ["arrays", "is_closed_map", "objects", "renamed", "subschemas"]
 
 Schema = dict[str, Any]
 
@@ -55,6 +55,19 @@ def objects(node: Node) -> None:
         _all_required(node)
 
 
+def is_closed_map(flat: Schema, profile: SchemaProfile) -> bool:
+    """Whether a root is a map (any keys, no named properties) that would be closed, so that it could only be empty.
+
+    Below the root such a map is a string of JSON text, which a root cannot be.
+    """
+    if not profile.closed_objects or profile.empty_objects != "text" or flat.get("properties"):
+        return False
+    if "object" not in as_types(flat.get("type")) or not flat.keys().isdisjoint(("anyOf", "oneOf", "$ref", "allOf")):
+        return False
+    more = flat.get("additionalProperties")
+    return more is True or type(more) is dict or bool(flat.get("patternProperties"))
+
+
 def _full(node: Node) -> bool:
     limit = node.profile.max_properties
     return limit is not None and node.walk.properties >= limit
@@ -74,6 +87,9 @@ def _empty(node: Node) -> bool:
         said = {key: value for key, value in node.flat.items() if key not in ("description", "title", "type")}
         text = json_text({"type": "object", **said})
         line = f"JSON text of: {text if len(text) <= 1000 else 'an object'}"
+        if len(text) <= 1000:  # with the definitions in it
+            within = [(*node.at, key) for key in DEFINITIONS if key in said]
+            node.walk.used += [at for at in node.walk.references.definitions if at[:-1] in within]
         kinds = ["string" if kind == "object" else kind for kind in node.kinds()]
         node.walk.note(node.at, "type", "approximated", "a string that holds JSON text", True)
         node.walk.undo.append("text")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .containers import arrays, objects, subschemas
+from .containers import arrays, is_closed_map, objects, subschemas
 from .merge import as_types
 from .profile import WRAPPER, SchemaProfile
 from .refs import DEFINITIONS, Keys
@@ -182,7 +182,7 @@ def rewrite_root(walk: Lowering) -> Any:
         return None
     before = walk.mark()
     flat, at, stack = walk.flatten(schema, (), (), inline=True)
-    if not can_be_object(walk, flat, at, stack):
+    if not can_be_object(walk, flat, at, stack) or is_closed_map(flat, profile):
         walk.back_to(before)
         walk.wrapped = True
         walk.undo.append("wrapped")
