@@ -100,3 +100,26 @@ def test_an_address_in_use_is_an_error_like_others(tmp_path: Path, monkeypatch: 
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
     assert_one_form(done.stdout, done.stderr, f"{listen}: ")
+
+
+def test_lines_are_converted_each_and_one_that_fails_stops_no_other() -> None:
+    """JSONL, as logs are kept; the losses have the index of the line in their path."""
+    lines = "\n".join((SEEDED, "{", "", SEEDED)) + "\n"
+    code, out, err = run("convert", *ACROSS, "--lines", "--json-losses", "-", stdin=lines)
+    assert code == 2 and [json.loads(each)["input"][0]["content"] for each in out.splitlines()] == ["Hi", "Hi"]
+    first, *rest = err.splitlines()
+    assert first.startswith("unified-llm: line 2: (the whole body): not JSON")
+    assert [each["path"] for each in json.loads(rest[0]) if each["fate"] == "lost"] == ["/0/seed", "/3/seed"]
+
+
+def test_a_line_with_a_loss_at_level_raise_is_left_out() -> None:
+    plain = json.dumps({"model": "m", "messages": [{"role": "user", "content": "Hi"}]})
+    code, out, err = run("convert", *ACROSS, "--lines", "--on-loss", "raise", stdin=f"{SEEDED}\n{plain}\n")
+    assert code == 3 and len(out.splitlines()) == 1 and "line 1: 1 loss at level 'raise'" in err
+
+
+def test_several_documents_without_the_option_are_told_of_it() -> None:
+    code, _, err = run("convert", *ACROSS, stdin=f"{SEEDED}\n{SEEDED}\n")
+    assert code == 2 and err.rstrip().endswith("pass --lines for one document a line")
+    for more in (("--kind", "stream"), ("--trace", "-")):
+        assert run("convert", *ACROSS, "--lines", *more, stdin=SEEDED)[0] == 2

@@ -150,6 +150,7 @@ def prepare(folder: Path, source: str) -> None:
     shutil.copytree(ROOT / "examples" / "traffic", folder / "examples" / "traffic")
     answer = ANSWERS.get(source, ANSWERS["openai-chat"])
     (folder / "request.json").write_text(json.dumps(REQUEST))
+    (folder / "requests.jsonl").write_text(f"{json.dumps(REQUEST)}\n" * 2)
     (folder / "answer.json").write_text(json.dumps(answer))
     events = ul.decompose(ul.read(answer, source, "response").model_dump(mode="json", exclude_unset=True))
     frames = [json.dumps(event["data"]) for event in ul.write_stream(events, source) if event["data"] != "[DONE]"]

@@ -2,8 +2,8 @@
 `run`.
 
 The result goes to stdout and nothing else does, so it can be piped; losses, progress and errors go to stderr. Input is
-one JSON document, the JSON lines of a stream (one wire event a line), or the raw stream, server-sent events or a JSON
-array where the protocol has that: detected from the content.
+one JSON document, one a line with `--lines`, the JSON lines of a stream (one wire event a line), or the raw stream,
+server-sent events or a JSON array where the protocol has that: detected from the content.
 Errors are one line, `unified-llm: what, where; what to do`.
 Exit codes: 0 done, 1 drift found, 2 bad input or usage, 3 a loss at level `raise`, 4 a provider failed.
 """
@@ -16,12 +16,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, Annotated, Any, NoReturn
 
 import unified_llm as ul
 
 from .foundation.json_codec import dump, parse
-from .foundation.terminal import any_text, columns, fail, printable, read_input
+from .foundation.terminal import any_text, columns, error_line, fail, failure, printable, read_input
 from .losses import Losses, enforce, levels_from
 
 try:
@@ -29,6 +29,7 @@ try:
     import typer.core
 
     from .client.cli.commands import chat, run
+    from .client.cli.recorded import events_of, is_array, is_stream
     from .drift.command import drift, matrix
     from .gateway.command import gateway
     from .models.command import models
@@ -139,6 +140,10 @@ TraceFile = Annotated[
     Path | None,
     typer.Option("--trace", help="write where each value went as JSON to this file; - prints it as a table"),
 ]
+Lines = Annotated[
+    bool,
+    typer.Option("--lines", help="one document on each line (JSONL); a line that fails stops no other"),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="do not print the loss table")]
 Explain = Annotated[bool, typer.Option("--explain", help="also print what each capability is, and what to do instead")]
 
@@ -153,14 +158,20 @@ def convert(
     on_loss: OnLoss = "ignore",
     json_losses: JsonLosses = None,
     trace: TraceFile = None,
+    lines: Lines = False,
     quiet: Quiet = False,
 ) -> None:
     """Convert a document or stream; result to stdout, losses to stderr."""
     levels = _levels(on_loss)
     data = _read(file)
     options: dict[str, Any] = {"source": source, "target": target, "model": model, "on_loss": levels}
+    if lines:
+        if kind == "stream" or trace is not None:
+            fail(f"--lines is for documents, without {'--trace' if trace is not None else '--kind stream'}")
+        _convert_lines(data, {**options, "kind": kind}, json_losses, quiet)
+        return
     try:
-        if kind == "stream" or _is_stream(data) or (kind == "request" and _is_array(data, source)):
+        if kind == "stream" or is_stream(data) or (kind == "request" and is_array(data, source)):
             if trace is not None:
                 fail("--trace is for documents; a stream has no certificate")
             losses = _convert_stream(data, options)
@@ -176,7 +187,7 @@ def convert(
         _report(lost.losses, json_losses, quiet)
         fail(lost)
     except (ul.UnifiedLLMError, ValueError) as error:
-        fail(error)
+        _fail(error)
     _report(losses, json_losses, quiet)
 
 
@@ -196,8 +207,8 @@ def preview(
     data = _read(file)
     options: dict[str, Any] = {"source": source, "target": target, "model": model}
     try:
-        if kind == "stream" or _is_stream(data) or (kind == "request" and _is_array(data, source)):
-            stream = ul.convert_stream(_events(data, source), **options)
+        if kind == "stream" or is_stream(data) or (kind == "request" and is_array(data, source)):
+            stream = ul.convert_stream(events_of(data, source), **options)
             for _ in stream:
                 pass
             losses = stream.losses
@@ -274,58 +285,39 @@ def _read(file: str) -> bytes:
     return data
 
 
-def _is_stream(data: bytes) -> bool:
-    """Raw server-sent events open with a field; JSON lines of a stream are several objects with `data` in them."""
-    head = data.lstrip(b"\xef\xbb\xbf \r\n")[:8]
-    if head.startswith((b"data:", b"event:", b":", b"id:", b"retry:")):
-        return True
-    first, _, rest = data.strip().partition(b"\n")
-    if not rest.strip() or not first.rstrip().endswith(b"}"):
-        return False
-    try:
-        opening = parse(first)
-    except ul.InvalidBody:
-        return False
-    return isinstance(opening, dict) and "data" in opening
+def _fail(error: Exception) -> NoReturn:
+    """Fail for a body; for several documents there is an option."""
+    if isinstance(error, ul.InvalidBody) and not error.path and "Extra data: line 2 column 1" in error.reason:
+        fail(f"{error}; pass --lines for one document a line")
+    fail(error)
 
 
-def _is_array(data: bytes, source: str) -> bool:
-    """A raw stream as one JSON array, and not a list of our own JSON form of events."""
-    from .engine.registry import split
+def _convert_lines(data: bytes, options: dict[str, Any], json_losses: Path | None, quiet: bool) -> None:
+    """Each document of a file of lines. Lines that fail are named on stderr, and left out."""
+    from .client.cli.lines import convert_lines, losses_of
 
-    head = data.lstrip(b"\xef\xbb\xbf \r\n")
-    if not head.startswith(b"[") or not split(source)[0].streams.framing.array:
-        return False
-    from .streams.framings.jsonarray import JSONArrayDecoder
-
-    first = next(iter(JSONArrayDecoder().feed(head)), None)
-    return first is None or "data" not in parse(first["data"])
-
-
-def _events(data: bytes, source: str) -> Iterator[dict[str, Any]]:
-    from .streams.framings.jsonarray import StreamDecoder
-    from .streams.framings.sse import parse_data
-
-    head = data.lstrip(b"\xef\xbb\xbf \r\n")[:1]
-    if head not in (b"{", b"[") or _is_array(data, source):
-        decoder = StreamDecoder()
-        for event in [*decoder.feed(data), *decoder.close()]:
-            yield {"event": event["event"], "data": parse_data(event["data"])}
-        return
-    values = parse(data) if head == b"[" else [parse(line) for line in data.splitlines() if line.strip()]
-    for number, event in enumerate(values):
-        if not isinstance(event, dict) or "data" not in event:
-            raise ul.InvalidBody(f"/{number}", 'an event is an object {"event": name or null, "data": value}')
-        yield {"event": event.get("event"), "data": event["data"]}
+    losses: list[ul.Loss] = []
+    codes: list[int] = []
+    for number, found in convert_lines(data.splitlines(), **options):
+        losses += losses_of(number, found)
+        if isinstance(found, ul.Converted):
+            _out(dump(found.value))
+            continue
+        reason, code = failure(found)
+        codes.append(code)
+        _err(error_line(f"line {number}: {reason}"))
+    _report(Losses(losses), json_losses, quiet)
+    if codes:
+        raise typer.Exit(min(codes))
 
 
 def _convert_stream(data: bytes, options: dict[str, Any]) -> Losses:
     from .engine.registry import adapter
     from .streams.framings.sse import encode
 
-    raw = data.lstrip(b"\xef\xbb\xbf \r\n")[:1] not in (b"{", b"[") or _is_array(data, options["source"])
+    raw = data.lstrip(b"\xef\xbb\xbf \r\n")[:1] not in (b"{", b"[") or is_array(data, options["source"])
     named = adapter(options["target"]).streams.framing.named
-    events = list(_events(data, options["source"]))
+    events = list(events_of(data, options["source"]))
     stream = ul.convert_stream(_progress(events), **options)
     for event in stream:
         if raw:
