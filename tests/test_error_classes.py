@@ -142,3 +142,17 @@ def test_clients_do_not_try_an_account_again_that_is_used_up(target: str) -> Non
     body = {"error": {"type": "billing_error", "message": "m"}}
     done = ul.convert(body, source=MESSAGES, target=target, kind="error", http={"status": 402})
     assert done.http == {"status": 429, "headers": {"x-should-retry": "false"}}
+
+
+@pytest.mark.parametrize("target", ["anthropic-messages", "amazon-converse"])
+@pytest.mark.parametrize("source", ["openai-chat", "openai-responses"])
+def test_an_overflow_has_the_words_that_clients_compact_at(source: str, target: str) -> None:
+    """Claude Code and the agents of Bedrock look for these words alone; "context length" is not among them."""
+    message = "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens."
+    error = {"message": message, "type": "invalid_request_error", "code": "context_length_exceeded"}
+    done = ul.convert({"error": error}, source=source, target=target, kind="error", http={"status": 400})
+    if target == "anthropic-messages":
+        assert done.value["error"]["message"] == f"prompt is too long: {message}"
+    else:
+        assert done.value["message"] == f"Input is too long for requested model: {message}"
+    assert any(loss.path == "/error/message" and loss.fate == "approximated" for loss in done.losses)

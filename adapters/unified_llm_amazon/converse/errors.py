@@ -24,6 +24,7 @@ EXCEPTION = "Exception"
 _BODY = "__type"
 _OVERFLOW = ("too long", "context window", "context length", "exceed context limit", "too many input tokens")
 _TOO_LONG = "Input is too long for requested model"
+_OWN_WORDS = (_TOO_LONG.lower(), "prompt is too long", "exceed context limit")  # those that clients of Bedrock look for
 _BY_STATUS = {
     400: "invalid_request",
     401: "authentication",
@@ -135,7 +136,7 @@ def write_error(c: Node, w: Writer) -> Any:
         message = c.pop("message", None)
         if type(message) is not str:
             return {} if own else {"message": ""}
-        if kind == "context_overflow" and not own and not any(s in message.lower() for s in _OVERFLOW):
+        if kind == "context_overflow" and not own and not any(s in message.lower() for s in _OWN_WORDS):
             c["message"] = Fated("approximated", "in the words that clients look for")
             message = f"{_TOO_LONG}: {message}"
         return {"Message" if form == "Message" else "message": message}

@@ -27,7 +27,7 @@ __all__ = ["RATES", "read_error", "write_error"]
 Node = dict[str, Any]
 
 TOO_LONG = "prompt is too long"
-_OVERFLOW = (TOO_LONG, "exceed context limit", "context window", "context length")
+_OVERFLOW = (TOO_LONG, "exceed context limit")  # the API's own words; clients compact a conversation when they see them
 RATES = RateHeaders(
     "anthropic-ratelimit-{kind}-{field}", ("requests", "tokens", "input-tokens", "output-tokens"), absolute=True
 )
