@@ -79,3 +79,19 @@ def test_the_stream_of_background_work_has_its_state() -> None:
     with ul.Client(failing(ERROR).upstream, retry=QUICK) as client:
         stream = client.responses.retrieve("resp_1", stream=True)
         assert stream.get_final_response().status == "failed"
+
+
+def test_a_stream_that_broke_off_names_its_upstream_as_other_errors_do() -> None:
+    half = Canned(lambda: streamed(*frames({"id": "c", "choices": []})), provider=None)
+    with ul.Client(half.upstream, retry=QUICK) as client, pytest.raises(ul.StreamInterruptedError) as caught:
+        client.responses.create(input="Hi", stream=True).get_final_response()
+    down = Canned(httpx2.Response(500, json={"error": {"message": "no"}}), provider=None)
+    with ul.Client(down.upstream, retry=QUICK) as client, pytest.raises(ul.ServerError) as other:
+        client.responses.create(input="Hi", stream=True)
+    assert caught.value.upstream == other.value.upstream == "up/up-1"
+
+
+def test_what_cannot_be_done_at_all_has_no_empty_place_before_it() -> None:
+    client = ul.Client(model="local/echo", protocol="anthropic-messages")
+    with pytest.raises(ul.CapabilityRefused, match=r"^state\.store: Anthropic Messages does not store"):
+        client.responses.delete("resp_1")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..foundation.errors import APIError, StreamInterruptedError
+from ..foundation.errors import APIError
 from .requests import Call
 from .results import Result, result_of
-from .sending.api_errors import failed
+from .sending.api_errors import failed, interrupted
 from .sending.decoding import EventReader
 from .state.stored_responses import keep
 from .telemetry.operation import Hooked
@@ -73,11 +73,7 @@ class Opening:
 
     def broken(self, message: str) -> APIError:
         """The error of a stream that broke off, or broke its own rules."""
-        upstream = self.stream.upstream
-        message = upstream.hide(message)
-        error = {"type": "server_error", "code": "stream_broken", "message": message}
-        named = {"provider": upstream.provider, "model": self.stream.model, "protocol": upstream.protocol}
-        found: APIError = self.stream.located(StreamInterruptedError(message, error=error, **named))
+        found: APIError = self.stream.located(interrupted(self.stream.upstream, message, self.stream.model))
         return found
 
     def ended(self, error: BaseException | None) -> Hooked | None:

@@ -178,7 +178,7 @@ class CapabilityRefused(UnifiedLLMError):
     """
 
     def __init__(self, path: str, capability: str, reason: str) -> None:
-        super().__init__(f"{path}: {capability}: {reason}")
+        super().__init__(": ".join(filter(None, (path, capability, reason))))
         self.path = path
         self.capability = capability
         self.reason = reason

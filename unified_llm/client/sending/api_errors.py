@@ -48,6 +48,7 @@ __all__ = [
     "canonical_error",
     "failed",
     "failed_answer",
+    "interrupted",
     "is_document",
     "refused",
     "shown",
@@ -364,6 +365,12 @@ def unusable(
         headers=None if headers is None else shown(upstream, headers),
         body=text,
     )
+
+
+def interrupted(upstream: Upstream, message: str, model: str | None) -> APIError:
+    """The error of a stream that broke off, or broke its own rules."""
+    error = {"type": "server_error", "code": "stream_broken", "message": upstream.hide(message)}
+    return _made(StreamInterruptedError, upstream, error, model)
 
 
 def _made(
