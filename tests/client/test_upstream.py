@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, cast
 
 import httpx2
 import pytest
@@ -259,3 +260,9 @@ def test_a_provider_at_another_url_keeps_its_protocol(model: str, url: str, prot
     assert (made.protocol, made.base_url, made.provider) == (protocol, url, model.partition("/")[0])
     chosen = ul.Upstream.of(model, base_url=url, protocol="openai-chat").protocol
     assert chosen == (protocol if protocol.startswith("openai-chat") else "openai-chat")
+
+
+def test_a_text_as_the_auth_of_an_upstream_by_hand_is_refused_at_once() -> None:
+    with pytest.raises(ul.InvalidArgument, match=r"auth object; pass a key or a login to Upstream\.of") as caught:
+        ul.Upstream(protocol="openai-chat", base_url="http://up/v1", model="m", auth=cast(Any, "sk-secret"))
+    assert "sk-secret" not in str(caught.value)

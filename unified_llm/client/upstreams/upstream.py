@@ -100,6 +100,8 @@ class Upstream(Copied):
                 self.secrets.add_headers(given.items())
         if self.query:
             self.secrets.add_query(self.query.items())
+        if isinstance(self.auth, str):
+            raise InvalidArgument("auth= of an Upstream is an auth object; pass a key or a login to Upstream.of()")
         if isinstance(self.auth, KeyAuth):
             self.auth.register(self.secrets)
         if isinstance(self.price, Mapping):
