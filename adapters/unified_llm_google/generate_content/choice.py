@@ -13,6 +13,7 @@ from unified_llm.engine.pairs.mapping import Fated, lookup, take, take_all
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
+from .enums import MARKER, number_of, take_name
 from .spelling import actual
 from .tables import FUNCTION_CALLING
 
@@ -61,6 +62,7 @@ def read_tool_config(w: Node, c: Node, r: Reader, spelled: list[str]) -> None:
 
 
 def _read_choice(calling: Node, c: Node, r: Reader) -> Any:
+    take_name(calling, "mode", "Mode", c, r)
     mode, names = calling.get("mode"), calling.get("allowedFunctionNames")
     if (
         type(mode) is not str
@@ -93,6 +95,8 @@ def write_tool_config(c: Node, w: Writer) -> Node:
     if calling:
         if w.form(c, "mode") == "lower" and type(calling.get("mode")) is str:
             calling["mode"] = calling["mode"].lower()
+        elif type(calling.get("mode")) is str:
+            calling["mode"] = number_of(calling["mode"], "Mode", w.form(c, MARKER))
         config["functionCallingConfig"] = calling
     place = w.context.get("place")
     if place:

@@ -11,9 +11,10 @@ from unified_llm.engine.pairs.mapping import IllTyped, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
+from .enums import GEMINI, MARKER
 from .request import read_request, write_request
 from .route import write_route
-from .usage import read_details, write_details
+from .usage import is_numbered, read_details, write_details
 
 __all__ = ["read_count", "read_count_request", "write_count", "write_count_request"]
 
@@ -57,8 +58,11 @@ def read_count(w: Node, r: Reader) -> Node:
     details: Node = {}
     if type(w.get("cachedContentTokenCount")) is int:
         details["cached_tokens"] = w.pop("cachedContentTokenCount")
-    found = read_details(w.get("promptTokensDetails"))
+    numbered = is_numbered(w, "promptTokensDetails")
+    found = read_details(w.get("promptTokensDetails"), numbered)
     if found:
+        if numbered:
+            r.form(node, MARKER, GEMINI)
         del w["promptTokensDetails"]
         details.update({f"{hub}_tokens": value for hub, value in found.items()})
         for hub in found:
@@ -80,5 +84,5 @@ def write_count(c: Node, w: Writer) -> Node:
     hubs = [key[:-7] for key in details if key[:-7] in ("text", "image", "video", "audio", "document")]
     counts = {hub: details.pop(f"{hub}_tokens") for hub in hubs if type(details[f"{hub}_tokens"]) is int}
     if counts:
-        wire["promptTokensDetails"] = write_details(counts)
+        wire["promptTokensDetails"] = write_details(counts, w.form(c, MARKER))
     return wire

@@ -15,6 +15,7 @@ from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import is_run_by_provider, refuses
 
+from .enums import MARKER, number_of, take_name
 from .tables import BLOCKED, FINISH
 
 __all__ = ["finish_of", "is_refused", "read_block", "read_finish", "write_block", "write_finish"]
@@ -44,6 +45,7 @@ def finish_of(word: str, calls: bool) -> tuple[str, bool]:
 
 def read_finish(own: Node, home: Node, output: list[Node], above: tuple[Any, ...], r: Reader) -> None:
     """The end of a candidate, popped from it."""
+    take_name(own, "finishReason", "FinishReason", home, r)
     word = own.get("finishReason")
     if type(word) is not str:
         r.form(home, "end", "absent")
@@ -65,9 +67,12 @@ def read_finish(own: Node, home: Node, output: list[Node], above: tuple[Any, ...
 def read_block(w: Node, node: Node, r: Reader) -> None:
     """A prompt that was blocked: an empty answer that ended for safety."""
     feedback = w.get("promptFeedback")
-    if "finish" in node or type(feedback) is not dict or type(feedback.get("blockReason")) is not str:
+    if "finish" in node or type(feedback) is not dict:
         return
     own = take(w, "promptFeedback")
+    take_name(own, "blockReason", "BlockReason", node, r)
+    if type(own.get("blockReason")) is not str:
+        return
     word = own.pop("blockReason")
     node["finish"] = {"reason": "safety"}
     r.form(node, "blocked", True)
@@ -117,7 +122,7 @@ def write_finish(c: Node, wire: Node, w: Writer) -> None:
             del finish["reason"]
         elif reason is not None:
             finish["reason"] = Fated("approximated", f"sent as {word!r}")
-    wire["finishReason"] = word
+    wire["finishReason"] = number_of(word, "FinishReason", w.form(c, MARKER))
     if reason != "stop_sequence" and type(finish.get("detail")) is str:
         wire["finishMessage"] = finish.pop("detail")
     _from_status(c)
@@ -143,11 +148,11 @@ def _from_status(c: Node) -> str | None:
     return None
 
 
-def write_block(c: Node) -> Node:
+def write_block(c: Node, w: Writer) -> Node:
     """The `promptFeedback` of a blocked prompt. Consumes `finish` of `c`."""
     finish = take(c, "finish")
     finish.pop("reason", None)
-    feedback: Node = {"blockReason": finish.pop("native", BLOCKED)}
+    feedback: Node = {"blockReason": number_of(finish.pop("native", BLOCKED), "BlockReason", w.form(c, MARKER))}
     if type(finish.get("detail")) is str:
         feedback["blockReasonMessage"] = finish.pop("detail")
     return feedback

@@ -17,6 +17,7 @@ from unified_llm.engine.shared.code_results import failed, said_by, take_printed
 
 from .calls import place, read_id, sealed_part, write_id
 from .content import items
+from .enums import MARKER, number_of, take_name
 from .media import is_base64
 from .tables import TOOL_TYPES
 
@@ -31,6 +32,7 @@ def read_code(w: Node, r: Reader) -> Node:
     own = take(w, "executableCode")
     item: Node = {"type": "code_interpreter_call"}
     read_id(own, item, r)
+    take_name(own, "language", "Language", item, r)
     for key in ("code", "language"):
         if type(own.get(key)) is str:
             item[key] = own.pop(key)
@@ -51,7 +53,8 @@ def write_code(c: Node, w: Writer) -> Node:
     own: Node = {}
     if type(c.get("language")) is str:
         language = c.pop("language")
-        own["language"] = language if w.form(c, "language") else language.upper()
+        word = language if w.form(c, "language") else language.upper()
+        own["language"] = number_of(word, "Language", w.form(c, MARKER))
         if w.crosses and own["language"] != "PYTHON":
             own["language"] = "PYTHON"
             c["language"] = Fated("approximated", "sent as 'PYTHON', the only one there is")
@@ -86,6 +89,7 @@ def read_code_result(w: Node, r: Reader) -> Node:
     item: Node = {"type": "code_interpreter_result"}
     before = r.context.pop("code", None)
     read_id(own, item, r, {"call_id": before} if before else None)
+    take_name(own, "outcome", "Outcome", item, r)
     outcome = own.get("outcome")
     if type(outcome) is str and outcome.startswith(_OUTCOME) and outcome.isupper():
         item["outcome"] = own.pop("outcome").removeprefix(_OUTCOME).lower()
@@ -101,7 +105,7 @@ def write_code_result(c: Node, w: Writer) -> Node:
     """Write a code interpreter result as `codeExecutionResult`."""
     own: Node = {}
     if type(c.get("outcome")) is str:
-        own["outcome"] = _OUTCOME + c.pop("outcome").upper()
+        own["outcome"] = number_of(_OUTCOME + c.pop("outcome").upper(), "Outcome", w.form(c, MARKER))
     elif (c.get("extra") or {}).get(w.protocol) is None:
         late = type(c.get("error")) is dict and c["error"].get("code") == _TIMED_OUT
         own["outcome"] = "OUTCOME_DEADLINE_EXCEEDED" if late else "OUTCOME_FAILED" if failed(c) else "OUTCOME_OK"

@@ -206,7 +206,7 @@ def write_response(c: Node, w: Writer) -> Any:
     output = c.pop("output", None) or []
     choices = c.pop("choices", None) or []
     if w.form(c, "blocked") and not output and c.get("finish"):
-        wire["promptFeedback"] = write_block(c)
+        wire["promptFeedback"] = write_block(c, w)
     form = w.form(c, "candidates")
     if form == "empty" and not (output or choices):
         wire["candidates"] = []

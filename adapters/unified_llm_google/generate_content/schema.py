@@ -17,6 +17,7 @@ from typing import Any
 from unified_llm.passes.schemas import SchemaProfile
 
 from ..schema import JSON_SCHEMA, NAMES
+from .enums import GEMINI, MARKER, name_of, number_of
 from .spelling import snake
 
 __all__ = ["SCHEMAS", "from_dialect", "to_dialect"]
@@ -60,16 +61,13 @@ _KEYWORDS: dict[str, str] = {
     snake(key): key for key in (*_COUNTS, *_LISTS, "propertyOrdering", "additionalProperties") if snake(key) != key
 }
 _SNAKES = {key: name for name, key in _KEYWORDS.items()}
-# https://github.com/googleapis/googleapis/blob/master/google/ai/generativelanguage/v1beta/content.proto (enum Type)
-_NUMBERS = {1: "string", 2: "number", 3: "integer", 4: "boolean", 5: "array", 6: "object", 7: "null"}
-_WORDS = {word: number for number, word in _NUMBERS.items()}
 
 
 def from_dialect(schema: Node) -> tuple[Node, list[str] | None]:
     """The JSON schema of a schema in the dialect, and the markers that turn it back; None where it had to stay."""
     read = _read(schema)
     spellings: tuple[list[str], ...] = ([], ["snake"], ["counts"], ["counts", "snake"])
-    for marks in (*spellings, *([*each, "numbers"] for each in spellings)):
+    for marks in (*spellings, *([*each, MARKER] for each in spellings)):
         if _same(to_dialect(read, marks), schema):
             return read, marks
     return schema, None
@@ -93,8 +91,8 @@ def _read(schema: Any) -> Any:
         key = str(_KEYWORDS.get(name, name))
         if key == "type" and type(value) is str:
             value = value.lower()
-        elif key == "type" and type(value) is int:
-            value = _NUMBERS.get(value, value)
+        elif key == "type" and type(value) is int and value:  # 0 is "unspecified"
+            value = (name_of(value, "Type") or "").lower() or value
         elif key in _COUNTS and type(value) is str and value.isdigit():
             value = int(value)
         elif key == "properties" and type(value) is dict:
@@ -110,8 +108,8 @@ def _read(schema: Any) -> Any:
     return out
 
 
-def _type(word: str, marks: list[str]) -> str | int:
-    return _WORDS.get(word, word.upper()) if "numbers" in marks else word.upper()
+def _type(word: str, marks: list[str]) -> Any:
+    return number_of(word.upper(), "Type", GEMINI if MARKER in marks else None)
 
 
 def to_dialect(schema: Any, marks: list[str]) -> Any:

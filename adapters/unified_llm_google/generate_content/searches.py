@@ -11,6 +11,8 @@ from unified_llm.engine.pairs.mapping import are_objects, take, take_all
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
+from .enums import MARKER, number_of, take_name
+
 __all__ = ["is_search", "read_pages", "read_searches", "write_search"]
 
 Node = dict[str, Any]
@@ -63,6 +65,7 @@ def read_pages(own: Node, doc: Node, r: Reader) -> list[Node]:
         if type(page.get("retrievedUrl")) is str:
             read["url"] = page.pop("retrievedUrl")
             r.place(read, ("url",), ("retrievedUrl",))
+        take_name(page, "urlRetrievalStatus", "UrlRetrievalStatus", read, r)
         status = page.get("urlRetrievalStatus")
         if type(status) is str and status.startswith(_STATUS) and status.isupper():
             read["status"] = page.pop("urlRetrievalStatus").removeprefix(_STATUS).lower()
@@ -119,5 +122,6 @@ def _write_page(c: Node, w: Writer) -> Node:
     if "url" in c:
         wire["retrievedUrl"] = c.pop("url")
     if type(c.get("status")) is str:
-        wire["urlRetrievalStatus"] = _STATUS + c.pop("status").upper()
+        word = _STATUS + c.pop("status").upper()
+        wire["urlRetrievalStatus"] = number_of(word, "UrlRetrievalStatus", w.form(c, MARKER))
     return wire

@@ -353,7 +353,7 @@ class GenerateContentWriter:
         choices = c.pop("choices", None) or []
         blocked = w.form(c, "blocked")
         if blocked and type(c.get("finish")) is dict and not self.choices:
-            wire["promptFeedback"] = write_block(c)
+            wire["promptFeedback"] = write_block(c, w)
         else:
             self._choice(0).whole(output, w)
             candidates = [self._write_candidate(c, c, 0, w)]

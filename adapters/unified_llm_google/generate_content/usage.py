@@ -14,7 +14,9 @@ from unified_llm.engine.pairs.mapping import take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
-__all__ = ["read_details", "read_usage", "usage_of", "write_details", "write_usage"]
+from .enums import GEMINI, MARKER, name_of, number_of
+
+__all__ = ["is_numbered", "read_details", "read_usage", "usage_of", "write_details", "write_usage"]
 
 Node = dict[str, Any]
 
@@ -50,22 +52,27 @@ def read_usage(wire: Node, r: Reader) -> Node:
         inner["tool_tokens"] = tool
     if thoughts is not None:
         outer["reasoning_tokens"] = thoughts
+    numbered = is_numbered(w, *_DETAILS)
+    # Another number is another modality, so the whole entry is what a count was read from.
+    entry = () if numbered else ("tokenCount",)
+    if numbered:
+        r.form(usage, MARKER, GEMINI)
     for name, details, group in (("promptTokensDetails", inner, _INPUT), ("candidatesTokensDetails", outer, _OUTPUT)):
-        found = read_details(w.get(name))
+        found = read_details(w.get(name), numbered)
         if found is not None:
             del w[name]
             details.update({f"{hub}_tokens": value for hub, value in found.items()})
             for index, hub in enumerate(found):
-                r.place(usage, (group, f"{hub}_tokens"), (name, index, "tokenCount"))
+                r.place(usage, (group, f"{hub}_tokens"), (name, index, *entry))
             if not found:
                 r.form(usage, name, "empty")
     for name, key in _SPLITS:
-        found = read_details(w.get(name))
+        found = read_details(w.get(name), numbered)
         if found is not None:
             del w[name]
             inner[key] = found
             for index, hub in enumerate(found):
-                r.place(usage, (_INPUT, key, hub), (name, index, "tokenCount"))
+                r.place(usage, (_INPUT, key, hub), (name, index, *entry))
     if inner:
         usage[_INPUT] = inner
     if outer:
@@ -91,6 +98,7 @@ _COUNTS = (
     "cachedContentTokenCount",
 )
 _SPLITS = (("cacheTokensDetails", "cached_tokens_details"), ("toolUsePromptTokensDetails", "tool_tokens_details"))
+_DETAILS = ("promptTokensDetails", "candidatesTokensDetails", *(name for name, _ in _SPLITS))
 _PLACES = (
     (("input_tokens",), ("promptTokenCount",)),
     (("output_tokens",), ("candidatesTokenCount",)),
@@ -103,24 +111,31 @@ _PLACES = (
 )
 
 
-def read_details(value: Any) -> Node | None:
-    """Counts by modality; None for a list with more, or less, than one count a modality."""
+def is_numbered(usage: Node, *names: str) -> bool:
+    """Whether lists of counts by modality name these by their numbers."""
+    lists = (usage[name] for name in names if type(usage.get(name)) is list)
+    return any(type(each) is dict and type(each.get("modality")) is int for counts in lists for each in counts)
+
+
+def read_details(value: Any, numbered: bool = False) -> Node | None:
+    """Counts by modality, these all as names or all as numbers; None for a list with other than one count of each."""
     if type(value) is not list:
         return None
     out: Node = {}
     for each in value:
         if type(each) is not dict or each.keys() != {"modality", "tokenCount"} or type(each["tokenCount"]) is not int:
             return None
-        hub = _MODALITIES.get(each["modality"]) if type(each["modality"]) is str else None
+        word = name_of(each["modality"], "Modality") if numbered else each["modality"]
+        hub = _MODALITIES.get(word) if type(word) is str else None
         if hub is None or hub in out:
             return None
         out[hub] = each["tokenCount"]
     return out
 
 
-def write_details(counts: Node) -> list[Node]:
-    """The list of counts by modality."""
-    return [{"modality": _WORDS[hub], "tokenCount": value} for hub, value in counts.items()]
+def write_details(counts: Node, whose: Any = None) -> list[Node]:
+    """The list of counts by modality, these as `whose` numbers where they came as such."""
+    return [{"modality": number_of(_WORDS[hub], "Modality", whose), "tokenCount": n} for hub, n in counts.items()]
 
 
 def write_usage(c: Node, w: Writer) -> Node:
@@ -156,11 +171,11 @@ def write_usage(c: Node, w: Writer) -> Node:
             key[:-7]: details.pop(key) for key in tuple(details) if key[:-7] in _WORDS and type(details[key]) is int
         }
         if counts or w.form(c, name) == "empty":
-            wire[name] = write_details(counts)
+            wire[name] = write_details(counts, w.form(c, MARKER))
     for name, key in _SPLITS:
         split = inner.get(key)
         if type(split) is dict and all(hub in _WORDS for hub in split):
-            wire[name] = write_details(inner.pop(key))
+            wire[name] = write_details(inner.pop(key), w.form(c, MARKER))
     return wire
 
 

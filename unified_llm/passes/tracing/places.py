@@ -116,8 +116,13 @@ class Places:
             # A type is under a key for types, and a node that is one text is not the place of all of its leaves.
             fits = keys[-1:] not in _TOLD or (type(there) is str and place[-1:] != () and place[-1] in TAGS)
             return (place,) if fits and (place != self._path_of(near) or there == value) else ()
-        if type(value) is not str or keys[-1:] == ("type",):
+        if keys[-1:] == ("type",):
             return ()
+        if type(value) is not str:
+            # A number whose place is an object (a count, and what is counted) is the one of this value there.
+            equal = [below for below, inner in scalars(there) if type(inner) is type(value) and inner == value]
+            equal = [below for below in equal if below[-1] not in TAGS]
+            return (place + equal[0],) if len(equal) == 1 and len(equal[0]) == 1 else ()
         inside = _as_json(value, there)
         if inside is not None:
             return tuple(place + inside + below for below, _ in scalars(at(there, inside)))

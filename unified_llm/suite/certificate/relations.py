@@ -19,7 +19,7 @@ from typing import Any
 from ...foundation import packaged
 from ..walk import leaves, same
 
-__all__ = ["RELATIONS", "is_sum", "is_word", "plain", "relation_of", "shaped", "table"]
+__all__ = ["RELATIONS", "as_word", "is_sum", "is_word", "plain", "relation_of", "shaped", "table"]
 
 Path = tuple[str | int, ...]
 
@@ -42,6 +42,14 @@ def is_word(x: Any, y: Any) -> bool:
     if type(x) is not str or type(y) is not str:
         return False
     return plain(x) == plain(y) or not _classes(plain(x)).isdisjoint(_classes(plain(y)))
+
+
+def as_word(at: Path, value: Any) -> Any:
+    """The number of an enum with the key it stands under (`finishReason 2`), where that is in the table of words."""
+    if type(value) is not int or not at or type(at[-1]) is not str:
+        return value
+    word = f"{at[-1]} {value}"
+    return word if plain(word) in _by_word() else value
 
 
 def _number_text(x: Any, y: Any) -> bool:
@@ -253,6 +261,7 @@ def shaped(word: Any, node: Any) -> bool:
 def _told(key: str, value: Any, deep: bool = True) -> set[str]:
     """What a field may be called by its key, by its word, or by those of the object in it."""
     told = {plain(key)} | _classes(plain(key))
+    value = as_word((key,), value)
     if type(value) is str:
         kind = value[5:].partition(";")[0] if value.startswith("data:") else value
         told |= {plain(kind), plain(kind.rpartition("/")[2])} | _classes(plain(kind))

@@ -21,7 +21,7 @@ from ..walk import Path, as_path, get, is_prefix, leaves, pointer, same
 from ..walk import nodes as walk
 from .constants import is_constant, is_envelope, is_in_http, is_in_schema, is_library_text, is_position, means_status
 from .documents import around, below, is_empty, is_unset, parent, scalars, short
-from .relations import is_sum, is_word, relation_of, shaped, table
+from .relations import as_word, is_sum, is_word, relation_of, shaped, table
 from .verdict import Code, Problem, Verification
 
 __all__ = ["verify"]
@@ -73,8 +73,8 @@ class _Check:
         losses = list(losses)
         self.reported = {loss.path: loss for loss in losses if loss.side == "source"}
         self.added = {loss.path for loss in losses if loss.side == "target"}
-        self.theirs = {pointer(path): (path, value) for path, value in scalars(target)}
-        self.mine = {pointer(path): (path, value) for path, value in scalars(source)}
+        self.theirs = {pointer(path): (path, as_word(path, value)) for path, value in scalars(target)}
+        self.mine = {pointer(path): (path, as_word(path, value)) for path, value in scalars(source)}
         self.to: dict[str, list[str]] = {}
         for leaf in trace.leaves:
             for place in leaf.to:
