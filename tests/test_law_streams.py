@@ -17,6 +17,7 @@ from covering import in_turn
 from sdk_streams import forgets_order, judged_chat
 from unified_llm import suite
 from unified_llm.engine.registry import adapter
+from unified_llm.suite.outcome import without_form
 
 pytestmark = pytest.mark.long
 
@@ -82,7 +83,7 @@ def _joined(item: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(content, list):
         return item
     out: list[Any] = []
-    for part in content:
+    for part in without_form(content):
         plain = part["type"] == "output_text" and not part.keys() - {"type", "text", "annotations"}
         if not plain:
             out.append(part)

@@ -18,7 +18,7 @@ from unified_llm.engine.shared.citation_spans import split_text
 from unified_llm.provenance.opaque import is_sealed
 
 from .calls import blocks
-from .parts import answers, parts, read_point, with_points
+from .parts import answers, parts, read_point, read_sources, with_points
 from .passes import taken
 from .values import PROTOCOL, is_own
 
@@ -76,7 +76,7 @@ def read_content(content: Any, role: str, wire: Node, r: Reader, at: tuple[Any, 
     message: Node | None = None
     last: Node | None = None
     for number, block in enumerate(content):
-        if read_point(block, last, r, (*at, number)):
+        if read_point(block, last, r, (*at, number)) or read_sources(block, last, r, (*at, number)):
             continue
         if type(block) is dict and any(key in blocks.reads for key in block):
             message = None

@@ -210,7 +210,7 @@ _SILENT = frozenset(("type", "text", "annotations", "logprobs", "extra"))
 def _is_silent(part: Node) -> bool:
     """Whether an empty text has nothing beside it; how another protocol spelled it is nothing."""
     spelled = (drawer.keys() <= {"form"} for drawer in (part.get("extra") or {}).values())
-    return _SILENT.issuperset(part) and all(spelled)
+    return _SILENT.issuperset(part) and not part.get("annotations") and all(spelled)
 
 
 def _text(c: Node, w: Writer, x: Context) -> Node | None:

@@ -17,6 +17,7 @@ from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import (
     CALLS,
+    RAN,
     answered_by_tools,
     call_id_of,
     consume_status,
@@ -172,7 +173,9 @@ def answered(output: list[Node], w: Writer) -> list[Node]:
     results = answered_by_tools(output)
     for item in output:
         done = call_id_of(item) in results and not item.get("opaque")
-        if is_run_by_provider(item) or (item.get("type") in CALLS and done):
+        if is_run_by_provider(item) or (item.get("type") in _RESULTS and item.get("executor") == "provider"):
+            w.drop(item, RAN)
+        elif item.get("type") in CALLS and done:
             w.piece(_settled, item)
         elif (item.get("type") == "shell_call" and is_hosted(item, w)) or role_of(item, w) == "assistant":
             out.append(item)
@@ -183,6 +186,7 @@ def answered(output: list[Node], w: Writer) -> list[Node]:
     return out
 
 
+_RESULTS = frozenset(f"{call}_output" for call in CALLS)
 _NOT_SAID = "an answer holds messages of the assistant only"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from unified_llm.engine.pairs.mapping import Fated, Mapping
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.answer_ends import is_run_by_provider
+from unified_llm.engine.shared.answer_ends import RAN, is_run_by_provider
 from unified_llm.foundation.generated_ids import made_id
 
 from ..logprobs import NO_ALTERNATIVES, take_logprobs
@@ -28,9 +28,9 @@ __all__ = [
     "answer_parts",
     "complete_audio",
     "is_answered",
+    "leave_answered_call",
     "message_fields",
     "write_answer",
-    "write_answered_call",
 ]
 
 Node = dict[str, Any]
@@ -144,8 +144,15 @@ def _write_result(c: Node, w: Writer) -> Node:
     return {}
 
 
-def write_answered_call(c: Node, w: Writer) -> Node:
-    """Nothing of a call that was answered where it was made: a client would make it again."""
+def leave_answered_call(item: Node, w: Writer) -> None:
+    """Report a call that was answered where it was made, or is executed there: a client would make it again."""
+    if is_run_by_provider(item):
+        w.drop(item, RAN)
+    else:
+        w.piece(_write_answered_call, item)
+
+
+def _write_answered_call(c: Node, w: Writer) -> Node:
     for key in c:
         if key not in ("extra", "turn"):
             c[key] = Fated("lost", "answered already: a client would make the call again")
@@ -214,12 +221,12 @@ def write_answer(output: list[Node], w: Writer) -> tuple[Node, Node]:
             if w.context.pop("signed", None):
                 wire.setdefault("reasoning_details", []).append(seal_message(item, w))
         elif is_answered(item, settled, w):
-            w.piece(write_answered_call, item)
+            leave_answered_call(item, w)
         elif kind == "function_call" and w.form(item, "legacy"):
             wire["function_call"] = w.piece(write_legacy_call, item)
         elif is_call(item, w):
             tool_calls += write_call(item, w, len(tool_calls))
-        elif kind in _ANSWERED and item.get("call_id") in calls:
+        elif kind in _ANSWERED and item.get("call_id") in calls and item.get("executor") != "provider":
             w.piece(_write_result, item)
         elif kind != "reasoning":
             w.native(item, answer_items.name, answer_items.cannots.get(kind, "") if type(kind) is str else "")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from unified_llm.engine.pairs.writing import Writer
 
 from ..logprobs import trimmed
-from .answer import answer_items, complete_audio, is_answered, message_fields, write_answered_call
+from .answer import answer_items, complete_audio, is_answered, leave_answered_call, message_fields
 from .messages import AUDIO_KEYS, write_call, write_legacy_call
 from .reasoning import numbered_behind, seal_message, write_reasoning
 from .stream_late import Annotations
@@ -288,7 +288,7 @@ class ChoiceWriter:
                 late["reasoning_details"] = self._numbered(late["reasoning_details"])
             return out + (self._first(late) if late else [])
         if is_answered(item, (), w):
-            w.piece(write_answered_call, item)
+            leave_answered_call(item, w)
             return []
         if kind in _CALLS:
             return self._call_done(item, place)

@@ -22,7 +22,7 @@ from unified_llm.foundation.json_codec import dump_text, load_text
 from ..values import LIFETIMES, POINTS, PROTOCOL, is_own, move, need
 from .citations import citations
 
-__all__ = ["answers", "parts", "read_point", "with_points", "written"]
+__all__ = ["answers", "parts", "read_point", "read_sources", "with_points", "written"]
 
 Node = dict[str, Any]
 WritePair = Callable[[Node, Writer], Any]
@@ -53,6 +53,32 @@ def read_point(wire: Any, last: Node | None, r: Reader, at: tuple[Any, ...]) -> 
         r.place(last, ("cache", "ttl"), (..., *at, "cachePoint", "ttl"))
     r.place(last, ("cache", "mode"), (..., *at, "cachePoint", "type"))
     return True
+
+
+def read_sources(wire: Any, last: Node | None, r: Reader, at: tuple[Any, ...]) -> bool:
+    """Give citations without a text of their own to the text before them; whether they are such, and it is one.
+
+    Nova has the sources of a text behind it. https://docs.aws.amazon.com/nova/latest/nova2-userguide/web-grounding.html
+    """
+    if type(wire) is not dict or wire.keys() != {_CITED} or last is None or last.get("type") not in _TEXTS:
+        return False
+    groups = _forms(last, r).get(_APART) or []
+    if last.keys() != ({"type", "text", "annotations", "extra"} if groups else {"type", "text"}):
+        return False
+    own = wire[_CITED]
+    if type(own) is not dict or not own.keys() <= {"content", "citations"} or own.get("content", []) != []:
+        return False
+    if not own.get("citations") or type(own["citations"]) is not list:
+        return False
+    read = r.nodes(citations, own["citations"])
+    last["annotations"] = [*last.get("annotations", ()), *read]
+    r.place(last, ("annotations",), (..., *at, _CITED, "citations"))
+    r.form(last, _APART, [*groups, f"{'empty' if 'content' in own else 'absent'} {len(read)}"])
+    return True
+
+
+_CITED, _APART = "citationsContent", "sources"
+_TEXTS = ("input_text", "output_text")
 
 
 def _forms(node: Node, r: Reader) -> Node:
@@ -95,12 +121,30 @@ def with_points(family: Mapping, nodes: Any, w: Writer) -> list[Any]:
         w.context["pointed"] = True
         blocks = w.nodes(family, (node,))
         w.context.pop("pointed", None)
-        out += blocks
+        # (In a stream they are deltas of the block that they cite.)
+        whole = "extra" not in node or w.context.get("streaming")
+        out += blocks if whole else _apart(blocks, w.form(node, _APART))
         if blocks and type(node.get("cache")) is dict:
             point = _point(node["cache"], w)
             out.append({"cachePoint": point})
             if "mode" not in node["cache"] and not is_own(w):
                 w.added(point, "type", "there is one type")
+    return out
+
+
+def _apart(blocks: list[Any], form: Any) -> list[Any]:
+    """A cited text as it was read, with its citations in blocks behind it; the last one has those that are new."""
+    if type(form) is not list or len(blocks) != 1 or _CITED not in blocks[0]:
+        return blocks
+    cited = blocks[0][_CITED]
+    out: list[Any] = [{"text": "".join(each["text"] for each in cited["content"])}]
+    left = cited["citations"]
+    for number, group in enumerate(form, 1):
+        kind, _, count = str(group).partition(" ")
+        end = int(count) if count.isdecimal() and len(count) < 9 and number < len(form) else len(left)
+        if left[:end]:
+            out.append({_CITED: {**({"content": []} if kind == "empty" else {}), "citations": left[:end]}})
+        left = left[end:]
     return out
 
 
@@ -121,7 +165,7 @@ def _text(kind: str, w: Node, r: Reader) -> Node:
 
 
 def _cited(kind: str, w: Node, r: Reader) -> Node:
-    own = take(w, "citationsContent")
+    own = take(w, _CITED)
     content = own.get("content")
     if type(content) is not list or not content:
         raise IllTyped("content")

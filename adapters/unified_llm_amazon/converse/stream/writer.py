@@ -37,6 +37,7 @@ class ConverseWriter(BlockWriter):
 
     def __init__(self, writer: Writer) -> None:
         super().__init__(writer)
+        writer.context["streaming"] = True
         self.frame: Node = {}
         self.rest: Node = {}
         self.padding: Any = None
