@@ -249,3 +249,34 @@ def test_the_type_of_a_plain_call_has_no_information(target: str) -> None:
     call["type"] = "other_use"
     done = ul.convert(body, source=CONVERSE, target=target, kind="response")
     assert [loss.fate for loss in done.losses if loss.path.endswith("/toolUse/type")] == ["lost"]
+
+
+GPT_OSS = "openai.gpt-oss-120b-1:0"
+
+
+@pytest.mark.parametrize(
+    ("effort", "word"), [("none", "low"), ("minimal", "low"), ("low", "low"), ("medium", "medium"), ("xhigh", "high")]
+)
+def test_the_open_models_of_openai_take_effort_as_a_word(effort: str, word: str) -> None:
+    """https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-openai.html"""
+    assert profile(GPT_OSS, CONVERSE).known
+    wire, losses = sent(GPT_OSS, reasoning={"effort": effort})
+    assert wire["additionalModelRequestFields"] == {"reasoning_effort": word}
+    assert "outputConfig" not in wire
+    assert losses == ({} if effort == word else {"/reasoning/effort": ("approximated", f"sent as effort {word!r}")})
+
+
+def test_a_budget_is_an_effort_of_the_open_models_of_openai() -> None:
+    body = {"model": "m", "max_tokens": 9000, "messages": [{"role": "user", "content": "Hi"}]}
+    for thinking, word in (({"type": "enabled", "budget_tokens": 1024}, "low"), ({"type": "disabled"}, "low")):
+        asked = {**body, "thinking": thinking}
+        wire = ul.convert(asked, source="anthropic-messages", target=CONVERSE, model=GPT_OSS).value
+        assert wire["additionalModelRequestFields"] == {"reasoning_effort": word}
+
+
+def test_the_effort_of_the_open_models_of_openai_is_read() -> None:
+    fields = {"reasoning_effort": "high", "seed": 1}
+    body = {"messages": [{"role": "user", "content": [{"text": "Hi"}]}], "additionalModelRequestFields": fields}
+    assert ul.convert(body, source=CONVERSE, target=CONVERSE).value == body
+    done = ul.convert(body, source=CONVERSE, target="openai-chat", model="gpt-oss-120b")
+    assert done.value["reasoning_effort"] == "high"

@@ -18,9 +18,10 @@ from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.output_limit import raise_output_limit
 from unified_llm.foundation.json_codec import dump_text, load_text
-from unified_llm.models.effort import budget_within, clamp, effort_of, nearest
-from unified_llm.models.profiles import ModelProfile, ReasoningProfile, profile
+from unified_llm.models.effort import budget_within, clamp, nearest
+from unified_llm.models.profiles import ModelProfile, profile
 
+from .effort_fields import FIELDS, read_field, write_field, write_own_field
 from .values import PROTOCOL, is_own, was_own
 
 __all__ = [
@@ -42,10 +43,7 @@ _SPELLINGS: Mapping[str, Callable[[Any], str]] = {
     "ascii": json.dumps,
     "indented": lambda value: json.dumps(value, ensure_ascii=False, indent=2),
 }
-FIELDS = "additionalModelRequestFields"
-# Where models of Amazon's own take effort, in that field: the data name it for each (`effort_field`).
-# https://docs.aws.amazon.com/nova/latest/nova2-userguide/extended-thinking.html
-_CONFIG, _EFFORT, _OUTPUT, _OTHER = "reasoningConfig", "maxReasoningEffort", "output_config", "reasoning_config"
+_OUTPUT, _OTHER = "output_config", "reasoning_config"
 _MEDIA = {
     f"{side}_{kind}": "document" if kind == "file" else kind
     for side in ("input", "output")
@@ -65,14 +63,8 @@ def read_reasoning(w: Node, fields: Node, node: Node, r: Reader) -> None:
             r.place(node, ("reasoning", "effort"), ("outputConfig", "effort"))
         if type(output.get("textFormat")) is dict:
             _read_format(output, node, r)
-    config = fields.get(_CONFIG)
     one = "effort" not in (node.get("reasoning") or ())
-    if one and type(config) is dict and config.get("type") == "enabled" and type(config.get(_EFFORT)) is str:
-        own = take(fields, _CONFIG)
-        node.setdefault("reasoning", {}).update(control=own.pop("type"), effort=own.pop(_EFFORT))
-        for name, key in (("control", "type"), ("effort", _EFFORT)):
-            r.place(node, ("reasoning", name), (FIELDS, _CONFIG, key))
-        r.form(node, "config", True)
+    if one and read_field(fields, node, r):
         return
     key = _OTHER if _OTHER in fields and "thinking" not in fields else "thinking"
     inner, thinking = fields.get(_OUTPUT), fields.get(key)
@@ -207,14 +199,12 @@ def _write_format(c: Node, output: Node, w: Writer) -> None:
 
 
 def _write_own(own: Node, output: Node, wire: Node, c: Node, w: Writer) -> None:
-    if w.form(c, "config"):
-        keys = (("type", "control"), (_EFFORT, "effort"))
-        wire[FIELDS] = {_CONFIG: {key: own.pop(name) for key, name in keys if name in own}}
-        return
     fields: Node = {}
-    if "effort" in own:
+    if w.form(c, "config"):
+        fields = write_own_field(own, w.form(c, "config"))
+    elif "effort" in own:
         (fields.setdefault(_OUTPUT, {}) if w.form(c, "effort") == "field" else output)["effort"] = own.pop("effort")
-    if "control" in own:
+    if "control" in own and not w.form(c, "config"):
         place, budget = _OTHER if w.form(c, "thinking") else "thinking", "budget_tokens"
         fields[place] = {key: own.pop(name) for key, name in (("type", "control"), (budget, budget)) if name in own}
     if fields:
@@ -305,7 +295,7 @@ def _write_effort(own: Node, output: Node, wire: Node, w: Writer) -> None:
                 own[key] = Fated("approximated" if off else "lost", "the model does not think")
         return
     form, wanted = _planned(w.doc, model)
-    if off:
+    if off and not (facts.effort_field and facts.off is False):
         if form == "disabled":
             wire[FIELDS] = {"thinking": {"type": "disabled"}}
             own.pop("control") if control == "disabled" else None
@@ -314,7 +304,7 @@ def _write_effort(own: Node, output: Node, wire: Node, w: Writer) -> None:
                 own[key] = Fated("approximated", "thinking is off")
         return
     if facts.effort_field:
-        _write_config(own, wire, w, facts)
+        write_field(own, wire, w, facts, off)
         return
     if type(effort) is str:
         word = nearest(effort, facts.efforts) if facts.efforts else None
@@ -341,31 +331,6 @@ def _write_effort(own: Node, output: Node, wire: Node, w: Writer) -> None:
         for key in ("budget_tokens", "effort", "control"):
             if own.get(key) is not None and type(own[key]) is not Fated:
                 own[key] = Fated("lost", why)
-
-
-def _write_config(own: Node, wire: Node, w: Writer, facts: ReasoningProfile) -> None:
-    """Effort in a field of the model's own, beside which it may take neither a limit nor sampling."""
-    effort, budget, control = own.get("effort"), own.get("budget_tokens"), own.get("control")
-    if type(effort) is not str and type(budget) is not int and control not in ("enabled", "adaptive"):
-        return
-    word = (
-        effort_of(budget, facts.efforts)
-        if type(budget) is int and type(effort) is not str
-        else _effort(w.doc["reasoning"])
-    )
-    word = nearest(word, facts.efforts)
-    wire[FIELDS] = {facts.effort_field: {"type": "enabled", _EFFORT: word}}
-    if control == "enabled":
-        del own["control"]
-    for key, same in (("effort", effort == word), ("budget_tokens", False), ("control", False)):
-        if own.get(key) is not None:
-            own.pop(key) if same else own.update({key: Fated("approximated", f"sent as effort {word!r}")})
-    inference = wire.get("inferenceConfig") or {}
-    for key, name in (("maxTokens", "max_output_tokens"), ("temperature", "temperature"), ("topP", "top_p")):
-        if word == facts.unlimited and inference.pop(key, None) is not None:
-            w.report(w.doc, (name,), "lost", f"the model refuses it beside effort {word!r}")
-    if not inference:
-        wire.pop("inferenceConfig", None)
 
 
 def _write_budget(own: Node, wire: Node, w: Writer, wanted: int) -> None:
