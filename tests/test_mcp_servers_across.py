@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import unified_llm as ul
@@ -194,3 +196,49 @@ def test_a_stream_that_breaks_off_behind_a_call_is_broken_off() -> None:
     events = frames(answered()[:1], [{"text": "Done"}])[:1]
     kinds = [event["type"] for event in ul.read_stream(events, GENERATE)]
     assert "response.function_call_arguments.done" in kinds and kinds[-1] == "error"
+
+
+# ---- calls of servers that a request does not declare ---------------------------------------------------------------
+
+
+def called(**more: Any) -> Node:
+    call = {"type": "mcp_call", "id": "mcp_1", "server_label": "hub", "name": "find", "arguments": "{}", **more}
+    asked = {"type": "message", "role": "user", "content": "Hi"}
+    return {"model": "m", "input": [asked, call, {"type": "message", "role": "user", "content": "More"}]}
+
+
+def test_messages_gets_what_an_undeclared_mcp_server_gave_as_text() -> None:
+    done = ul.convert(called(output="found it"), source="openai-responses", target="anthropic-messages")
+    assert done.value["messages"][1]["content"] == [{"type": "text", "text": "found it"}]
+    fates = {loss.path: loss.fate for loss in done.losses}
+    assert fates["/input/1/output"] == "approximated"
+    assert fates["/input/1/name"] == "lost"
+
+
+def test_messages_gets_no_call_of_an_undeclared_mcp_server_that_gave_nothing() -> None:
+    done = ul.convert(called(error="no route"), source="openai-responses", target="anthropic-messages")
+    assert {message["role"] for message in done.value["messages"]} == {"user"}
+    assert "/input/1" in [loss.path for loss in done.losses if loss.fate == "lost"]
+
+
+def test_messages_gets_the_call_of_a_declared_mcp_server() -> None:
+    server = {"type": "mcp", "server_label": "hub", "server_url": "https://hub.test", "require_approval": "never"}
+    body = {**called(output="found it"), "tools": [server]}
+    done = ul.convert(body, source="openai-responses", target="anthropic-messages")
+    assert [block["type"] for block in done.value["messages"][1]["content"]] == ["mcp_tool_use", "mcp_tool_result"]
+    # One that has to be approved is not declared there.
+    body["tools"] = [{**server, "require_approval": "always"}]
+    done = ul.convert(body, source="openai-responses", target="anthropic-messages")
+    assert done.value["messages"][1]["content"] == [{"type": "text", "text": "found it"}]
+
+
+def test_messages_gets_the_result_of_an_undeclared_server_of_interactions_as_text() -> None:
+    steps = [
+        {"type": "user_input", "content": [{"type": "text", "text": "Hi"}]},
+        {"type": "mcp_server_tool_call", "id": "c1", "name": "find", "server_name": "hub", "arguments": {}},
+        {"type": "mcp_server_tool_result", "call_id": "c1", "name": "find", "server_name": "hub", "result": "found it"},
+        {"type": "user_input", "content": [{"type": "text", "text": "More"}]},
+    ]
+    done = ul.convert({"model": "m", "input": steps}, source="google-interactions", target="anthropic-messages")
+    assert done.value["messages"][1]["content"] == [{"type": "text", "text": "found it"}]
+    assert "/input/1" in [loss.path for loss in done.losses if loss.fate == "lost"]

@@ -14,16 +14,18 @@ from unified_llm.engine.pairs.mapping import Fated, Mapping, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.bearer import as_token, label_of
+from unified_llm.foundation.json_codec import dump_text
 
 from .content import move_cache_out, own_born
 from .tables import HOSTED_NAMES
 from .tools import tools
 
-__all__ = ["read_servers", "servers", "write_tools"]
+__all__ = ["UNDECLARED", "is_declared", "output_text", "read_servers", "servers", "write_tools"]
 
 Node = dict[str, Any]
 
 servers = Mapping("anthropic-messages mcp servers")
+UNDECLARED = "the API refuses calls of an MCP server that the request does not declare"
 
 
 @servers.read("url")
@@ -165,3 +167,28 @@ def write_tools(listed: list[Node], w: Writer) -> list[Any]:
             toolset["mcp_server_name"] = server[0]["name"]
             out.append(toolset)
     return out
+
+
+# ---- calls of servers -----------------------------------------------------------------------------------------------
+
+
+def is_declared(call: Node, w: Writer) -> bool:
+    """Whether the server of an MCP call is among those of the request, whose tools are written before its messages."""
+    return any(server["name"] == call.get("server_label") for server in w.context.get("servers", ()))
+
+
+def output_text(c: Node, w: Writer) -> str:
+    """What a call gave as one text; what of it is no text is reported."""
+    output = c["output"]
+    c["type"] = Fated("approximated", "sent as text")
+    if type(output) is not list:
+        c["output"] = Fated("approximated", "sent as text")
+        return output if type(output) is str else dump_text(output)
+    del c["output"]
+    texts = []
+    for part in output:
+        if type(part) is dict and type(part.get("text")) is str:
+            texts.append(w.said(part, "sent as text"))
+        else:
+            w.drop(part, UNDECLARED)
+    return "\n".join(texts)

@@ -23,6 +23,7 @@ from .blocks import blocks
 from .carriers import carried_by, carrier_of, join_carried
 from .content import answer_parts, own_born, parts, said
 from .hosted import HOSTED, PAIRED, is_hosted, is_result, is_silent, leading_to, open_calls
+from .mcp import UNDECLARED, is_declared, output_text
 from .usual import read_usual, write_usual
 
 __all__ = [
@@ -334,12 +335,15 @@ def _paired(items: list[Node], w: Writer) -> list[Node]:
     thoughts = leading_to(gone, items)
     kept: set[int] = set()
     flat: set[int] = w.context.setdefault("flat", set())
+    unknown: set[int] = set()
     for item in others:
         kind = item.get("type")
         if kind not in HOSTED or (kind == "shell_call" and not is_hosted(item, w)) or waiting.get(id(item)):
             continue
         result = results.get(item.get("call_id"))
-        if kind == "web_search_call" and result is not None and is_silent(result):
+        if kind == "mcp_call" and not is_declared(item, w):
+            (flat if item.get("output") else unknown).add(id(item))
+        elif kind == "web_search_call" and result is not None and is_silent(result):
             gone.add(id(item))
         elif _writable(item, w) >= 2 or (result is not None and _writable(item, w) == 1 and _writable(result, w)):
             kept.add(id(result))
@@ -348,14 +352,15 @@ def _paired(items: list[Node], w: Writer) -> list[Node]:
     for item in others:
         if is_result(item, w) and id(item) not in kept:
             hits = item.get("results")
-            said = hits and are_objects(hits)
+            said = (hits and are_objects(hits)) or (item["type"] == "mcp_result" and item.get("output"))
             (flat if said else gone).add(id(item))
     for item in items:
-        if id(item) in gone:
-            w.drop(item, _UNPAIRED)
+        if id(item) in gone or id(item) in unknown:
+            w.drop(item, _UNPAIRED if id(item) in gone else UNDECLARED)
         elif id(item) in thoughts:
             w.drop(item, "the item it led to is not there")
-    return [item for item in items if id(item) not in gone and id(item) not in thoughts]
+    gone |= unknown | thoughts
+    return [item for item in items if id(item) not in gone]
 
 
 def _writable(item: Node, w: Writer) -> int:
@@ -367,7 +372,9 @@ def _writable(item: Node, w: Writer) -> int:
 
 
 def _flattened(c: Node, w: Writer) -> Node:
-    """What a search of another provider found, as text."""
+    """What a search of another provider found, or an MCP server gave that the request does not declare, as text."""
+    if "output" in c:
+        return {"type": "text", "text": output_text(c, w) or "no results"}
     lines = []
     for hit in take_all(c, "results"):
         told = [key for key in ("title", "url", "snippet") if hit.get(key)]
