@@ -178,7 +178,7 @@ def is_declared(call: Node, w: Writer) -> bool:
 
 
 def output_text(c: Node, w: Writer) -> str:
-    """What a call gave as one text; what of it is no text is reported."""
+    """What a call gave as one text; parts of another kind are reported."""
     output = c["output"]
     c["type"] = Fated("approximated", "sent as text")
     if type(output) is not list:
