@@ -62,7 +62,7 @@ def read_sources(wire: Any, last: Node | None, r: Reader, at: tuple[Any, ...]) -
     """
     if type(wire) is not dict or wire.keys() != {_CITED} or last is None or last.get("type") not in _TEXTS:
         return False
-    groups = _forms(last, r).get(_APART) or []
+    groups = _forms(last, r).get(_APART)
     if last.keys() != ({"type", "text", "annotations", "extra"} if groups else {"type", "text"}):
         return False
     own = wire[_CITED]
@@ -71,9 +71,13 @@ def read_sources(wire: Any, last: Node | None, r: Reader, at: tuple[Any, ...]) -
     if not own.get("citations") or type(own["citations"]) is not list:
         return False
     read = r.nodes(citations, own["citations"])
-    last["annotations"] = [*last.get("annotations", ()), *read]
+    last.setdefault("annotations", []).extend(read)
     r.place(last, ("annotations",), (..., *at, _CITED, "citations"))
-    r.form(last, _APART, [*groups, f"{'empty' if 'content' in own else 'absent'} {len(read)}"])
+    group = f"{'empty' if 'content' in own else 'absent'} {len(read)}"
+    if groups:
+        groups.append(group)
+    else:
+        r.form(last, _APART, [group])
     return True
 
 
@@ -138,13 +142,13 @@ def _apart(blocks: list[Any], form: Any) -> list[Any]:
         return blocks
     cited = blocks[0][_CITED]
     out: list[Any] = [{"text": "".join(each["text"] for each in cited["content"])}]
-    left = cited["citations"]
+    every, begin = cited["citations"], 0
     for number, group in enumerate(form, 1):
         kind, _, count = str(group).partition(" ")
-        end = int(count) if count.isdecimal() and len(count) < 9 and number < len(form) else len(left)
-        if left[:end]:
-            out.append({_CITED: {**({"content": []} if kind == "empty" else {}), "citations": left[:end]}})
-        left = left[end:]
+        end = begin + int(count) if count.isdecimal() and len(count) < 9 and number < len(form) else len(every)
+        if cites := every[begin:end]:
+            out.append({_CITED: {**({"content": []} if kind == "empty" else {}), "citations": cites}})
+        begin = end
     return out
 
 
