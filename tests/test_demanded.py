@@ -355,7 +355,7 @@ def test_a_message_has_the_keys_that_clients_of_messages_look_at() -> None:
     answer = ul.convert(body, source=CHAT, target=MESSAGES, kind="response").value
     nothing = {"stop_sequence": None, "stop_details": None, "container": None}
     assert {key: answer[key] for key in nothing} == nothing
-    assert answer["content"] == [{"type": "text", "text": "Hi"}]
+    assert answer["content"] == [{"type": "text", "text": "Hi", "citations": []}]
     assert answer["usage"] == {"input_tokens": 3, "output_tokens": 2, **dict.fromkeys(COUNTS)}
     chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     said = {"index": 0, "delta": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}

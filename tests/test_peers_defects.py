@@ -158,7 +158,8 @@ HISTORY: list[Node] = [
 @pytest.mark.parametrize("target", EVERYBODY)
 @pytest.mark.parametrize("item", HISTORY, ids=lambda item: str(item["type"]))
 def test_defect_08_every_item_of_responses_is_read(item: Node, target: str) -> None:
-    done = responses(target, item)
+    server = {"type": "mcp", "server_label": "s", "server_url": "https://e.x/mcp", "require_approval": "never"}
+    done = responses(target, item, **({"tools": [server]} if item["type"] == "mcp_call" else {}))
     if target == RESPONSES:
         assert done.value["input"] == [USER, item]
     elif not (target == MESSAGES and item["type"] == "mcp_call"):

@@ -187,6 +187,18 @@ def test_the_time_of_new_requests_ends(house: House, sig: signal.Signals) -> Non
     assert not served.thread.is_alive()
 
 
+def test_a_connection_without_a_request_stays_open_as_long_as_configured(house: House) -> None:
+    """Longer than with uvicorn alone (5 s): a load balancer in front has connections that it uses a minute later."""
+    with Served(house.gateway(gateway={"listen": "127.0.0.1:0"})) as served:
+        assert served.server.config.timeout_keep_alive == 75
+    with Served(house.gateway(gateway={"listen": "127.0.0.1:0", "keep_alive": 1})) as served:
+        host, port = served.url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), PATIENCE) as connection:
+            connection.sendall(b"GET /health/live HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+            read = b"".join(iter(lambda: connection.recv(4096), b""))  # until the gateway closes it
+    assert read.startswith(b"HTTP/1.1 200") and b"connection: close" not in read.lower()
+
+
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages", "/v1/responses"])
 @pytest.mark.parametrize("begun", [True, False])
 def test_what_outlives_the_end_gets_an_error(

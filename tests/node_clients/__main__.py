@@ -30,7 +30,7 @@ EXCEPTIONS = {
     ("LangChain, Google", "google-generate-content", "tools"): SPOILED,
     ("LangChain, Google", "google-generate-content", "streamed_tools"): SPOILED,
 }
-"""Checks that fail at the provider itself, and why."""
+"""Checks that fail at the upstream of their own protocol too, without a conversion, and why."""
 Result = dict[str, Any]
 
 

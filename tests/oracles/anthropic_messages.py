@@ -76,7 +76,7 @@ def answer(facts: Facts, plan: Plan, stamp: Stamp) -> Node:
             cites = [{"type": "web_search_result_location", "url": url, "title": title, "cited_text": text,
                       "encrypted_index": SEAL.make("index", url)} for url, title in piece.cites]  # fmt: skip
             if text:
-                content.append({"type": "text", "text": text, **({"citations": cites} if cites else {})})
+                content.append({"type": "text", "text": text, "citations": cites})
     omitted = (facts.body.get("thinking") or {}).get("display") == "omitted"
     for place, block in enumerate(content):
         if block["type"] == "thinking":
@@ -128,9 +128,9 @@ def _opened(block: Node) -> tuple[Node, list[Node]]:
     """How a block starts, and the deltas that complete it."""
     kind = block["type"]
     if kind == "text":
-        cites = [{"type": "citations_delta", "citation": cite} for cite in block.get("citations", ())]
+        cites = [{"type": "citations_delta", "citation": cite} for cite in block["citations"]]
         said = [{"type": "text_delta", "text": token} for token in tokens(block["text"])]
-        return {**block, "text": "", **({"citations": []} if cites else {})}, [*cites, *said]
+        return {"type": kind, "text": "", **({"citations": []} if cites else {})}, [*cites, *said]
     if kind == "thinking":
         thoughts = [{"type": "thinking_delta", "thinking": token} for token in tokens(block["thinking"])]
         signed = {"type": "signature_delta", "signature": block["signature"]}

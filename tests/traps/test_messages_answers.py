@@ -205,7 +205,7 @@ def test_trap_145_each_end_has_a_meaning_of_its_own(word: str, reason: str) -> N
 
 def test_trap_146_a_refusal_is_text_and_a_stop_reason() -> None:
     done = answer(completion({"refusal": "No."}), CHAT)
-    assert done.value["content"] == [{"type": "text", "text": "No."}]
+    assert done.value["content"] == [{"type": "text", "text": "No.", "citations": []}]
     assert done.value["stop_reason"] == "refusal"
 
 

@@ -150,6 +150,7 @@ class Server(uvicorn.Server):
             # Its limit is the decompressed size alone: 32 MB may come of 32 kB, which HTTP refuses (`max_ratio`).
             ws_per_message_deflate=False,
             lifespan="on",
+            timeout_keep_alive=settings.keep_alive,
             timeout_graceful_shutdown=max(1, round(settings.graceful)),
             server_header=False,
             access_log=False,

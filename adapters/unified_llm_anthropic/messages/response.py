@@ -159,7 +159,13 @@ def write_response(c: Node, w: Writer) -> Any:
     if has_failed(c):
         return write_failure(c, w, write_error)
     output = c.pop("output", None) or []
-    return write_head(c, write_blocks(answered(output, w), w), output, w)
+    content = write_blocks(answered(output, w), w)
+    if not own_born(w):
+        # The API's description demands the key, and clients' own schemas (AI SDK) refuse null.
+        for block in content:
+            if block.get("type") == "text":
+                block.setdefault("citations", [])
+    return write_head(c, content, output, w)
 
 
 def answered(output: list[Node], w: Writer) -> list[Node]:

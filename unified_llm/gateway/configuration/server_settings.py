@@ -65,6 +65,12 @@ class GatewaySettings(Table):
         gt=0,
         description="WebSockets that one key has open at the same time, in one process; without keys, all clients.",
     )
+    keep_alive: int = Field(
+        default=75,
+        gt=0,
+        description="Seconds that a connection without a request stays open; longer than those of a load balancer in "
+        "front, whose requests fail otherwise.",
+    )
     graceful: float = Field(default=30, gt=0, description="Seconds that requests and runs may take after SIGTERM.")
     drain: float = Field(default=0, ge=0, description="Seconds after SIGTERM in which new requests are still accepted, "
                          "while `/health/ready` is 503. `graceful` begins behind them.")  # fmt: skip
