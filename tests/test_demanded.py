@@ -374,3 +374,39 @@ def test_a_message_of_messages_keeps_the_keys_it_has() -> None:
     head = {"id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn"}
     body = {**head, "content": [{"type": "text", "text": "Hi"}], "stop_sequence": None, "usage": usage}
     assert ul.convert(body, source=MESSAGES, target=MESSAGES, kind="response").value == body
+
+
+def test_a_call_of_a_shell_has_an_action_while_it_begins() -> None:
+    """As at the API; the AI SDK refuses a stream without it."""
+    ran = {"type": "bash_code_execution_result", "stdout": "1", "stderr": "", "return_code": 0, "content": []}
+    call = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "bash_code_execution", "input": {}}
+    result = {"type": "bash_code_execution_tool_result", "tool_use_id": "srvtoolu_1", "content": ran}
+    told = {"type": "input_json_delta", "partial_json": '{"command":"echo 1"}'}
+    message = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": None}
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    data: list[Node] = [
+        {"type": "message_start", "message": {**message, "usage": usage}},
+        {"type": "content_block_start", "index": 0, "content_block": call},
+        {"type": "content_block_delta", "index": 0, "delta": told},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "content_block_start", "index": 1, "content_block": result},
+        {"type": "content_block_stop", "index": 1},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage},
+        {"type": "message_stop"},
+    ]
+    events = [{"event": each["type"], "data": each} for each in data]
+    sent = [event["data"] for event in ul.convert_stream(events, source=MESSAGES, target=RESPONSES)]
+    begun, done = (
+        [each["item"] for each in sent if each["type"] == f"response.output_item.{word}"] for word in ("added", "done")
+    )
+    assert begun[0]["type"] == "shell_call"
+    assert begun[0]["action"] == {"commands": [], "max_output_length": None, "timeout_ms": None}
+    assert done[0]["action"]["commands"] == ["echo 1"]
+
+
+def test_what_an_mcp_server_gave_is_a_list_of_texts() -> None:
+    """As the API has it; the AI SDK refuses a text in its place."""
+    call = {"type": "mcp_call", "id": "mcp_1", "server_label": "s", "name": "t", "arguments": "{}", "output": "o"}
+    body = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "output": [call]}
+    block = ul.convert(body, source=RESPONSES, target=MESSAGES, kind="response").value["content"][1]
+    assert (block["type"], block["content"]) == ("mcp_tool_result", [{"type": "text", "text": "o"}])

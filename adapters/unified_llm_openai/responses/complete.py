@@ -186,6 +186,11 @@ def complete_item(wire: Any, w: Writer, *position: Any, status: str = DONE) -> A
     elif kind.removeprefix(SLUG) in _SEARCHES and wire.get("execution") is None:
         wire["execution"] = "server"
         w.added(wire, "execution", "required; another protocol's tool search is run by its provider")
+        if kind.removeprefix(SLUG) == "tool_search_call":
+            wire.setdefault("arguments", {})
+    elif kind == "shell_call" and status == "in_progress":
+        # Of a call that begins the API tells its commands later. https://developers.openai.com/api/docs/guides/tools-shell
+        wire.setdefault("action", {"commands": [], "max_output_length": None, "timeout_ms": None})
     elif kind == "compaction":
         wire.setdefault("encrypted_content", "")
     elif kind == "function_call":
