@@ -189,7 +189,7 @@ def complete_item(wire: Any, w: Writer, *position: Any, status: str = DONE) -> A
         if kind.removeprefix(SLUG) == "tool_search_call":
             wire.setdefault("arguments", {})
     elif kind == "shell_call" and status == "in_progress":
-        # Of a call that begins the API tells its commands later. https://developers.openai.com/api/docs/guides/tools-shell
+        # The API sends the commands of a call after its beginning. https://developers.openai.com/api/docs/guides/tools-shell
         wire.setdefault("action", {"commands": [], "max_output_length": None, "timeout_ms": None})
     elif kind == "compaction":
         wire.setdefault("encrypted_content", "")
