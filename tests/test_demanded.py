@@ -410,3 +410,18 @@ def test_what_an_mcp_server_gave_is_a_list_of_texts() -> None:
     body = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "output": [call]}
     block = ul.convert(body, source=RESPONSES, target=MESSAGES, kind="response").value["content"][1]
     assert (block["type"], block["content"]) == ("mcp_tool_result", [{"type": "text", "text": "o"}])
+
+
+def test_a_citation_of_a_page_has_a_title() -> None:
+    """Its URL, where the source has none: clients refuse null. The citation returns as it was."""
+    found = {"type": "url_citation", "url": "https://e.x", "start_index": 0, "end_index": 3}
+    said = {"type": "text", "text": "Sky", "annotations": [found]}
+    steps = [{"type": "model_output", "content": [said]}]
+    body = {"id": "i", "object": "interaction", "model": "m", "status": "completed", "steps": steps}
+    shown = ul.convert(body, source=INTERACTIONS, target=MESSAGES, kind="response", secret="s").value["content"]
+    assert [(each["url"], each["title"]) for each in shown[0]["citations"]] == [("https://e.x", "https://e.x")]
+    user = {"role": "user", "content": "a"}
+    turns = [user, {"role": "assistant", "content": shown}, user]
+    asked = {"model": "m", "max_tokens": 9, "messages": turns}
+    home = ul.convert(asked, source=MESSAGES, target=INTERACTIONS, secret="s").value["input"][1]
+    assert home == {"type": "model_output", "content": [said]}
