@@ -404,14 +404,6 @@ def test_a_call_of_a_shell_has_an_action_while_it_begins() -> None:
     assert done[0]["action"]["commands"] == ["echo 1"]
 
 
-def test_what_an_mcp_server_gave_is_a_list_of_texts() -> None:
-    """As the API has it; the AI SDK refuses a text in its place."""
-    call = {"type": "mcp_call", "id": "mcp_1", "server_label": "s", "name": "t", "arguments": "{}", "output": "o"}
-    body = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "output": [call]}
-    block = ul.convert(body, source=RESPONSES, target=MESSAGES, kind="response").value["content"][1]
-    assert (block["type"], block["content"]) == ("mcp_tool_result", [{"type": "text", "text": "o"}])
-
-
 def test_a_citation_of_a_page_has_a_title() -> None:
     """Its URL, where the source has none: clients refuse null. The citation returns as it was."""
     found = {"type": "url_citation", "url": "https://e.x", "start_index": 0, "end_index": 3}

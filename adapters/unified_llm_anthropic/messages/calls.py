@@ -169,9 +169,6 @@ def _mcp_result(c: Node, w: Writer, x: Context) -> Node:
             for keys in error_labels(c["error"]):
                 x.approximated(c, ("error", *keys), "sent as the text of the result")
             del made["error"]
-    if w.crosses and type(made["output"]) is str:
-        # What the API itself sends; the AI SDK refuses a text in its place.
-        made["output"] = [{"type": "output_text", "text": made["output"]}]
     return x.replaced(c, made)
 
 
