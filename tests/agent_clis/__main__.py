@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from agent_clis.programs import CONTENT, MADE, NOTES, PROGRAMS, USUAL, Program
 from agent_clis.rig import FINAL, Conversing, Rig, Scripted, rig, script
+from aligned import aligned
 from sealed import opaque
 
 PROTOCOLS = (
@@ -214,9 +215,7 @@ def table(outcomes: list[Outcome]) -> Iterator[str]:
         verdict = "; ".join(each.problems) or "ok"
         rows.append((each.program, PROGRAMS[each.program].surface, each.protocol, str(each.turns), each.losses,
                      str(each.signed), f"{each.seconds:.1f}", ", ".join(each.outside) or "none", verdict))  # fmt: skip
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+    return aligned(rows)
 
 
 def main() -> int:

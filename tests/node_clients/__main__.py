@@ -15,6 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from aligned import aligned
 from gateway.served import Served
 from gateway.strict_upstreams import strict_upstreams
 from oracles.service import SURFACES, Service
@@ -52,9 +53,7 @@ def table(found: list[Result], upstreams: list[str]) -> Iterator[str]:
             ran = [each for each in found if (each["client"], each["upstream"]) == (client, upstream)]
             cells.append(f"{sum(each['problem'] is None for each in ran)} of {len(ran)}")
         rows.append([client, *cells])
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+    return aligned(rows)
 
 
 def main() -> int:

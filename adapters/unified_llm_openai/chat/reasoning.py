@@ -330,11 +330,12 @@ def _write_fields(item: Node, field: str, c: Node, w: Writer) -> Node:
             wire[other] = wire[field]
     c.pop("summary", None)
     c.pop("content", None)
+    places = {id(piece): place for place, piece in enumerate(item.get("opaque") or ())}
     for piece in own:
         if piece.get("kind") == _OPAQUE:
             wire[_OPAQUE] = piece["data"]
         elif piece.get("kind") != _DETAILS:
-            w.report(item, ("opaque", item["opaque"].index(piece)), "lost", "openai-chat has no field for it")
+            w.report(item, ("opaque", places[id(piece)]), "lost", "openai-chat has no field for it")
     if foreign and w.facing == "client":
         whole = {**item, LATE: True} if w.context.get("late") else item
         data = seal(whole, anchor_of({"text": "\n\n".join(texts)}), w.secret)

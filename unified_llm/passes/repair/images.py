@@ -73,9 +73,7 @@ def _taken(m: Mending, item: Node, images: list[Node], gone: set[int]) -> Iterat
         own = {key: value for key, value in part.items() if key not in ("opaque", "extra")}
         if part.get("opaque"):
             m.report(part, ("opaque",), withheld(m.writer), "foreign")
-        for protocol, kept in (part.get("extra") or {}).items():
-            if "rest" in kept:
-                m.report(part, ("extra", protocol, "rest"), "lost", "")
+        _leave_rest(m, part)
         yield _made(m, part, {**own, "type": "input_image"})
 
 
@@ -84,13 +82,17 @@ def _of_call(m: Mending, item: Node) -> Node:
     for key in item.keys() - _SHOWN - {"extra", "turn"}:
         if item[key] is not None:
             m.report(item, (key,), "lost", "the image alone is sent")
-    for protocol, kept in (item.get("extra") or {}).items():
-        if "rest" in kept:
-            m.report(item, ("extra", protocol, "rest"), "lost", "")
+    _leave_rest(m, item)
     if item.get("id"):
         m.report(item, ("id",), "approximated", "the image is known by its position")
     url = f"data:image/{item.get('output_format') or _USUAL};base64,{item['result']}"
     return _made(m, item, {"type": "input_image", "image_url": url})
+
+
+def _leave_rest(m: Mending, node: Node) -> None:
+    for protocol, kept in (node.get("extra") or {}).items():
+        if "rest" in kept:
+            m.report(node, ("extra", protocol, "rest"), "lost", "")
 
 
 def _made(m: Mending, node: Node, part: Node) -> Node:
