@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
+from corpus import by_id
 
 Node = dict[str, Any]
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
@@ -402,6 +403,15 @@ def test_a_call_of_a_shell_has_an_action_while_it_begins() -> None:
     assert begun[0]["type"] == "shell_call"
     assert begun[0]["action"] == {"commands": [], "max_output_length": None, "timeout_ms": None}
     assert done[0]["action"]["commands"] == ["echo 1"]
+
+
+def test_a_search_for_tools_has_arguments_while_it_begins() -> None:
+    """They are required at the API; another protocol gives them with the end of the call."""
+    events = by_id(INTERACTIONS, "stream")[f"{INTERACTIONS}/stream/hosted_deltas"]["events"]
+    sent = [event["data"] for event in ul.convert_stream(events, source=INTERACTIONS, target=RESPONSES)]
+    begun = [each["item"] for each in sent if each["type"] == "response.output_item.added"]
+    searches = [item for item in begun if item["type"] == "tool_search_call"]
+    assert [item["arguments"] for item in searches] == [{}]
 
 
 def test_a_citation_of_a_page_has_a_title() -> None:
