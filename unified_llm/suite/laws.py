@@ -16,7 +16,7 @@ import unified_llm as ul
 from ..foundation.generated_ids import is_made
 from ..losses.locator import PARTS
 from .defaults import holds_default
-from .mutate import PROBE_KEY, PROBE_VALUE, altered, is_token
+from .mutate import PROBE_KEY, PROBE_VALUE, altered, altered_apart, is_token
 from .outcome import (
     FORM,
     Failure,
@@ -323,7 +323,7 @@ def specificity(records: Iterable[Record], target: str, seen: set[tuple[str, ...
                 continue  # (a stream repeats values, so altering one place proves nothing)
             seen.add(alike)
             for inner, value in [((), below)] if type(below) not in (dict, list) else leaves(below):
-                other = altered(value)
+                other = altered_apart(value, body)
                 if same(other, value):
                     continue
                 done = outcome(record, target, replaced(body, (*path, *inner), other), secret=_SECRET)

@@ -10,9 +10,9 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .walk import Path, deleted, nodes, replaced
+from .walk import Path, deleted, leaves, nodes, replaced
 
-__all__ = ["PROBE_KEY", "PROBE_VALUE", "altered", "is_token", "mutants", "mutate"]
+__all__ = ["PROBE_KEY", "PROBE_VALUE", "altered", "altered_apart", "is_token", "mutants", "mutate"]
 
 PROBE_KEY = "zz_probe_key"
 PROBE_VALUE = "zz_probe_value"
@@ -43,6 +43,22 @@ def altered(value: Any) -> Any:
         if char.isascii() and char.isalnum():
             return value[:index] + _next(char) + value[index + 1 :]
     return value + (" " if value.isspace() else "~")
+
+
+def altered_apart(value: Any, doc: Any) -> Any:
+    """The value altered to one that the document has nowhere.
+
+    An id that became another's would find what that one names.
+
+    >>> altered_apart("c", {"call": "c", "other": "d"})
+    'd0'
+    """
+    other = altered(value)
+    if type(other) is str:
+        taken = {each for _, each in leaves(doc) if type(each) is str} - {value}
+        while other in taken:
+            other += "0"
+    return other
 
 
 def _next(char: str) -> str:
