@@ -207,15 +207,18 @@ def words(protocol: str) -> Mapping[str, frozenset[str]]:
     package = _package(protocol)
     folder = Path(str(package.__file__)).parent
     return {
-        f"{package.__name__.replace('.', '/')}/{path.name}": frozenset(_strings(path))
-        for path in sorted(folder.glob("*.py"))
+        f"{package.__name__.replace('.', '/')}/{path.relative_to(folder).as_posix()}": frozenset(_strings(path))
+        for path in sorted(folder.rglob("*.py"))
     }
 
 
 def _package(protocol: str) -> Any:
-    """The package an adapter's readers live in."""
-    kinds = adapter(protocol).kinds
-    return import_module(kinds["request"].read.__module__.rpartition(".")[0])
+    """The package of an adapter: the one that declares it, or that of its reader of requests."""
+    known = adapter(protocol)
+    home = name = known.kinds["request"].read.__module__.rpartition(".")[0]
+    while name and not any(each is known for each in vars(import_module(name)).values()):
+        name = name.rpartition(".")[0]
+    return import_module(name or home)
 
 
 def _strings(path: Path) -> Iterable[str]:
