@@ -143,7 +143,7 @@ MEDIA = {
             "mpga": "audio/mpga",
             "pcm": "audio/pcm",
         },
-        writing={"audio/x-wav": "wav"},
+        writing={"audio/x-wav": "wav", "audio/l16": "pcm"},
     ),
     "document": Bimap(
         {

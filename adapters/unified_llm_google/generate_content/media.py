@@ -15,6 +15,7 @@ from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.file_types import TYPES, USUAL_TYPES, image_type, is_other_image, type_of_file
 
+from ..samples import type_of_samples
 from .spelling import actual
 
 __all__ = ["MEDIA", "SOUNDS", "is_base64", "read_media", "read_modifiers", "write_media", "write_modifiers"]
@@ -32,7 +33,8 @@ _FORMATS = {
     "audio/aac": "aac",
     "audio/aiff": "aiff",
 }
-_TYPES = {word: media_type for media_type, word in _FORMATS.items()} | {"pcm16": "audio/pcm", "opus": "audio/ogg"}
+_TYPES = {word: media_type for media_type, word in _FORMATS.items()}
+_TYPES |= {"pcm16": "audio/pcm", "opus": "audio/ogg", "g711_alaw": "audio/alaw", "g711_ulaw": "audio/mulaw"}
 _ALIASES = {"audio/mpeg": "audio/mp3", "audio/x-wav": "audio/wav"}
 # How audio begins, in base64: RIFF, an ID3 tag, fLaC, OggS; the sync words of MPEG and ADTS frames.
 _STARTS = {"UklGR": "audio/wav", "SUQz": "audio/mp3", "ZkxhQ": "audio/flac", "T2dnU": "audio/ogg"}
@@ -119,7 +121,8 @@ def read_media(w: Node, r: Reader, output: bool) -> Node:
         raise IllTyped("media")
     family = media_type.partition("/")[0] if media_type else ""
     if not inline and not media_type:
-        family = "video" if value.startswith(_FILMS) else _SUFFIXES.get(_suffix(value), "").partition("/")[0]
+        named = "video" if value.startswith(_FILMS) else _SUFFIXES.get(_suffix(value), "").partition("/")[0]
+        family = named or _kind_of_options(w)
     part: Node = {"type": f"{'output' if output else 'input'}_{family if family in _PLACES else 'file'}"}
     if inline:
         _read_inline(part, family, media_type, value, r)
@@ -136,6 +139,13 @@ def read_media(w: Node, r: Reader, output: bool) -> Node:
 
 
 _PLACES = {"image": "image_url", "audio": "data", "video": "video_url"}
+
+
+def _kind_of_options(w: Node) -> str:
+    """The kind of a file without a type, from options that only one kind has; "" where there are none."""
+    if type(w.get("audioMetadata")) is dict:
+        return "audio"
+    return "video" if type(w.get("videoMetadata")) is dict or w.get("mediaProcessing") == "AGENTIC" else ""
 
 
 _STANDARD, _FOR_URLS = str.maketrans("-_", "+/"), str.maketrans("+/", "-_")
@@ -295,7 +305,11 @@ def _audio_type(c: Node, w: Writer) -> str | None:
         return None
     if type(format_) is str:
         c.pop("format")
-        return _TYPES.get(format_, f"audio/{format_}")
+        samples = type_of_samples(c) if format_ == "pcm16" and w.crosses else None
+        if samples is not None:
+            c.pop("sample_rate")
+            c.pop("channels", None)
+        return samples or _TYPES.get(format_, f"audio/{format_}")
     return None
 
 

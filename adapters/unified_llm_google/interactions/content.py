@@ -19,6 +19,7 @@ from unified_llm.engine.shared.citation_spans import is_placeless
 from unified_llm.engine.shared.file_types import image_type, is_other_image, type_of_file
 from unified_llm.engine.shared.text_fallbacks import part_as_text
 
+from ..samples import details_of_samples
 from ..span import Span
 from .tables import AUDIO, HANDLES
 
@@ -323,6 +324,7 @@ def write_screenshot(c: Node, w: Writer) -> Node | None:
 
 
 _AUDIO_KEYS = ("channels", "sample_rate")
+_SAMPLES = "audio/l16"
 
 
 def _declare_audio(mapping: Mapping, type_: str) -> None:
@@ -360,6 +362,9 @@ def _declare_audio(mapping: Mapping, type_: str) -> None:
             wire["mime_type"] = AUDIO.writes.get(format_) or f"audio/{format_}"
         elif type(c.get("media_type")) is str and "mime_type" not in wire:
             wire["mime_type"] = c.pop("media_type")
+            samples = details_of_samples(wire["mime_type"]) if w.crosses and "data" in wire else None
+            if samples is not None:
+                wire.update(samples, mime_type=_SAMPLES)
         for key in _AUDIO_KEYS:
             if key in c:
                 wire[key] = c.pop(key)

@@ -171,6 +171,8 @@ def _write_audio(c: Node, w: Writer) -> Node | None:
         c.pop("format") if word == said else c.update(format=Fated("approximated", f"sent as {word!r}"))
     elif found is None:
         w.added(wire, "format", "required by amazon-converse; not in the source")
+    elif ";" in str(c.get("media_type")):
+        c["media_type"] = Fated("approximated", f"sent as {found!r}, which has no rate")
     else:
         c.pop("media_type", None)
     wire["source"] = source
