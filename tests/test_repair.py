@@ -423,11 +423,12 @@ def test_a_trimmed_history_without_a_user_opens_as_the_target_requires(history: 
     body = {"model": "m", "messages": [{"role": "system", "content": "S"}, *history]}
     done = ul.convert(body, source="openai-chat", target="amazon-converse")
     assert [message["role"] for message in done.value["messages"]] == ["user", "assistant", "user"]
-    assert [loss.detail for loss in done.losses if loss.fate == "approximated"] == [
-        "a turn of the user's was put before it"
-    ]
-    contents = ul.convert(body, source="openai-chat", target="google-generate-content").value["contents"]
-    assert [content["role"] for content in contents] == ["user", "model", "user"]
+    added = [loss for loss in done.losses if loss.detail == "a conversation opens with the user"]
+    assert added == [("/messages/0", "item.turn", "added", "a conversation opens with the user", "target")]
+    assert not [loss for loss in done.losses if loss.fate == "approximated"]
+    done = ul.convert(body, source="openai-chat", target="google-generate-content")
+    assert [content["role"] for content in done.value["contents"]] == ["user", "model", "user"]
+    assert [loss.path for loss in done.losses if loss.detail == "a conversation opens with the user"] == ["/contents/0"]
 
 
 def test_a_history_of_the_assistant_alone_ends_with_the_request_to_go_on() -> None:

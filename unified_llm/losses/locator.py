@@ -52,14 +52,14 @@ def locate(
     read = reader.notes if reader is not None else ()
     if not (writer.noted or read):
         return Losses()
-    # What repair made up was never in the source, so nothing of it can be lost.
+    # What repair made up was never in the source, so nothing of it can be lost; it can be added.
     up = writer.context.get("made up")
     made = {id(node) for node in up} if up else None
     groups: dict[tuple[Keys, str, str, str | None], list[Node]] = {}
     searched = bool(read or writer.alike or writer.relaxed)
     joined = _joining(writer)
     for note in writer.raw:
-        if not made or id(note[0]) not in made:
+        if not made or note[2] == "added" or id(note[0]) not in made:
             groups.setdefault(note[1:], []).extend(joined(note[0], note[1]) if joined else (note[0],))
             searched = searched or note[2] != "added"
     result = Result(target, writer)
@@ -73,7 +73,8 @@ def locate(
         if finder is None or entry[1] == "added":
             keys, _, detail, capability = entry
             for node in nodes:
-                path = keys if node is target else result.path(node, keys)
+                is_made = made is not None and id(node) in made
+                path = _turn(target, node) if is_made else keys if node is target else result.path(node, keys)
                 found.append(loss_of_added(path, goal, name, detail, capability))
         elif len(nodes) > 1 or (stands and id(node) in stands):
             found += finder.alike(nodes, *entry)
@@ -96,6 +97,19 @@ def locate(
     for where, places, keys, detail, capability in writer.filled:
         losses += map(maker(result.path(where, ()), keys, capability, "added", detail, "target"), places)
     return Losses(losses)
+
+
+def _turn(target: Node, item: Node) -> Keys:
+    """Where a message of text that repair made up is in the result; () where it is not found."""
+    for name, turns in target.items():
+        for index, turn in enumerate(turns if type(turns) is list else ()):
+            stack = [turn]
+            while stack:
+                value = stack.pop()
+                if value == item["content"]:
+                    return (name, index)
+                stack.extend(value.values() if type(value) is dict else value if type(value) is list else ())
+    return ()
 
 
 def _joining(writer: Writer) -> Callable[[Node, Keys], list[Node]] | None:

@@ -153,6 +153,11 @@ class Mending:
         self._made_ids.add(id(item))
         return item
 
+    def add(self, item: Node, detail: str, capability: str) -> Node:
+        """The same of one that is reported as added, where it is in the result."""
+        self.writer.raw.append((item, (), "added", detail, capability))
+        return self.make(item)
+
     def leave_out(self, gone: set[int]) -> None:
         """The items without those of these identities."""
         if gone:

@@ -263,14 +263,14 @@ def mend_opening(m: Mending) -> None:
     m.leave_out(gone)
     if first is not None and (calls or m.rules.opens == "assistant"):
         opening = opens_at(m.items)
-        m.report(first, _leaf(first), "approximated", "a turn of the user's was put before it", _TURN)
-        m.put([*m.items[:opening], m.make(_message("user", OPENING)), *m.items[opening:]])
+        turn = m.add(_message("user", OPENING), "a conversation opens with the user", _TURN)
+        m.put([*m.items[:opening], turn, *m.items[opening:]])
 
 
 def mend_end(m: Mending, whole: bool) -> None:
     """The end: of the user, or model output that may be continued; `whole` means that an answer follows."""
     if m.rules.filled and m.asked and opens_at(m.items) == len(m.items):
-        m.put([*m.items, m.make(_message("user", OPENING))])
+        m.put([*m.items, m.add(_message("user", OPENING), "a conversation opens with the user", _TURN)])
     if not m.items or not (m.rules.closes or m.rules.trailing):
         return
     last = m.items[-1]
