@@ -116,3 +116,76 @@ def test_a_stream_ends_for_the_numbered_reason() -> None:
     ends = [each["finish_reason"] for event in out if event["data"] != "[DONE]" for each in event["data"]["choices"]]
     assert [end for end in ends if end] == ["content_filter"]
     assert list(ul.convert_stream(frames, source=GC, target=GC)) == frames
+
+
+def asked(**more: Any) -> dict[str, Any]:
+    return {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}], **more}
+
+
+def settings_of(body: dict[str, Any], target: str, source: str = GC, **more: Any) -> Any:
+    assert ul.convert(body, source=source, target=source, **more).value == body
+    return ul.convert(body, source=source, target=target, **more).value
+
+
+def test_modalities_by_number_are_those_of_the_names() -> None:
+    body = asked(generationConfig={"responseModalities": [1, 3]})
+    assert settings_of(body, "openai-chat")["modalities"] == ["text", "audio"]
+    for unknown in ([1, 99], [1, "TEXT"], [True]):
+        body = asked(generationConfig={"responseModalities": unknown})
+        assert "modalities" not in settings_of(body, "openai-chat")
+
+
+@pytest.mark.parametrize(("source", "category"), [(GC, 7), (f"{GC}:vertex", 3)])
+def test_safety_settings_by_number_are_those_of_the_names(source: str, category: int) -> None:
+    body = asked(safetySettings=[{"category": category, "threshold": 4}])
+    found = settings_of(body, "google-interactions", source)["safety_settings"]
+    assert found == [{"type": "harassment", "threshold": "block_none"}]
+    body = asked(safetySettings=[{"category": category, "threshold": "BLOCK_NONE"}])
+    assert "safety_settings" not in settings_of(body, "google-interactions", source)
+
+
+def test_a_level_of_thinking_by_number() -> None:
+    """The Gemini API has published no numbers of them."""
+    for number, effort in ((1, "low"), (2, "medium"), (3, "high"), (4, "minimal")):
+        body = asked(generationConfig={"thinkingConfig": {"thinkingLevel": number}})
+        assert settings_of(body, "openai-chat", f"{GC}:vertex")["reasoning_effort"] == effort
+        assert "reasoning_effort" not in settings_of(body, "openai-chat")
+    for number in (0, 5, True):
+        body = asked(generationConfig={"thinkingConfig": {"thinkingLevel": number}})
+        assert "reasoning_effort" not in settings_of(body, "openai-chat", f"{GC}:vertex")
+
+
+def test_the_path_of_vertex_ai_tells_whose_numbers_they_are() -> None:
+    http = {"path": "/v1/projects/p/locations/l/publishers/google/models/gemini-3-pro-preview:generateContent"}
+    body = asked(generationConfig={"thinkingConfig": {"thinkingLevel": 3}})
+    assert settings_of(body, "openai-chat", http=http)["reasoning_effort"] == "high"
+
+
+def test_a_mode_that_is_not_specified_stays_a_number() -> None:
+    body = asked(toolConfig={"functionCallingConfig": {"mode": 0}}, tools=[{"functionDeclarations": [{"name": "f"}]}])
+    assert "tool_choice" not in settings_of(body, "openai-chat")
+
+
+def test_an_edit_of_settings_by_number_is_written_as_numbers() -> None:
+    body = asked(generationConfig={"responseModalities": [1]}, safetySettings=[{"category": 7, "threshold": 4}])
+    read = suite.canonical(body, GC, "request")
+    read["modalities"] = ["text", "image"]
+    read["safety_settings"][0]["threshold"] = "off"
+    wire = ul.write(read, GC).value
+    assert wire["generationConfig"]["responseModalities"] == [1, 2]
+    assert wire["safetySettings"] == [{"category": 7, "threshold": 5}]
+
+
+def test_numbers_of_one_platform_are_names_at_the_other() -> None:
+    body = asked(
+        tools=[{"functionDeclarations": [{"name": "f"}]}],
+        toolConfig={"functionCallingConfig": {"mode": 4}},
+        safetySettings=[{"category": 7, "threshold": 4}],
+        generationConfig={"responseModalities": [1]},
+    )
+    wire = ul.convert(body, source=GC, target=f"{GC}:vertex").value
+    assert wire["toolConfig"] == {"functionCallingConfig": {"mode": "VALIDATED"}}
+    assert wire["safetySettings"] == [{"category": "HARM_CATEGORY_HARASSMENT", "threshold": "BLOCK_NONE"}]
+    body = asked(generationConfig={"thinkingConfig": {"thinkingLevel": 3}})
+    wire = ul.convert(body, source=f"{GC}:vertex", target=GC).value
+    assert wire["generationConfig"] == {"thinkingConfig": {"thinkingLevel": "HIGH"}}

@@ -13,7 +13,7 @@ from unified_llm.engine.pairs.mapping import Fated, lookup, take, take_all
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
-from .enums import MARKER, number_of, take_name
+from .enums import marked, number_of, take_name
 from .spelling import actual
 from .tables import FUNCTION_CALLING
 
@@ -96,7 +96,7 @@ def write_tool_config(c: Node, w: Writer) -> Node:
         if w.form(c, "mode") == "lower" and type(calling.get("mode")) is str:
             calling["mode"] = calling["mode"].lower()
         elif type(calling.get("mode")) is str:
-            calling["mode"] = number_of(calling["mode"], "Mode", w.form(c, MARKER))
+            calling["mode"] = number_of(calling["mode"], "Mode", marked(c, w))
         config["functionCallingConfig"] = calling
     place = w.context.get("place")
     if place:

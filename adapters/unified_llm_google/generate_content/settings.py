@@ -16,6 +16,7 @@ from unified_llm.engine.pairs.mapping import Bimap, Fated, Owned, take, take_all
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
+from .enums import all_named, marked, number_of
 from .formats import FORM, owned, read_formats, write_formats
 from .schema import from_dialect, to_dialect
 from .spelling import actual
@@ -75,7 +76,7 @@ def _read_settings(w: Node, c: Node, r: Reader, spelled: list[str], place: Calla
             c["service_tier"] = SERVICE_TIERS.read(w.pop("serviceTier"))
         place(("service_tier",), "serviceTier")
     if "safetySettings" in w:
-        _read_safety(w, c)
+        _read_safety(w, c, r)
         place(("safety_settings",), "safetySettings")
     if type(w.get(_CONFIG_KEY)) is not dict:
         return
@@ -92,7 +93,7 @@ def _read_settings(w: Node, c: Node, r: Reader, spelled: list[str], place: Calla
             place(("include",), _CONFIG_KEY, "responseLogprobs")
         else:
             r.form(c, "logprobs", "false")
-    _read_modalities(config, c)
+    _read_modalities(config, c, r)
     if "modalities" in c:
         place(("modalities",), _CONFIG_KEY, "responseModalities")
     _read_format(config, c, r)
@@ -140,7 +141,7 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
     if marked:
         write_formats(c, config, w)
     if "modalities" in c:
-        _write_modalities(c, config)
+        _write_modalities(c, config, w)
     if "text" in c:
         _write_format(c, config, w)
     if marked or "reasoning" in c:
@@ -188,15 +189,25 @@ def _write_logprobs(c: Node, config: Node, w: Writer) -> None:
 _MODALITIES = Bimap({"TEXT": "text", "IMAGE": "image", "AUDIO": "audio", "VIDEO": "video"})
 
 
-def _read_modalities(config: Node, c: Node) -> None:
+_MODALITY = "ResponseModality"
+_MODALITY_FORM = "modality numbers"
+
+
+def _read_modalities(config: Node, c: Node, r: Reader) -> None:
     value = config.get("responseModalities")
-    if type(value) is list and all(type(each) is str and each not in _MODALITIES.writes for each in value):
-        c["modalities"] = [_MODALITIES.read(each) for each in config.pop("responseModalities")]
+    if type(value) is not list:
+        return
+    words = [each[""] for each in all_named([{"": word} for word in value], {"": _MODALITY}, c, r, _MODALITY_FORM)]
+    if all(type(each) is str and each not in _MODALITIES.writes for each in words):
+        c["modalities"] = [_MODALITIES.read(each) for each in words]
+        del config["responseModalities"]
 
 
-def _write_modalities(c: Node, config: Node) -> None:
+def _write_modalities(c: Node, config: Node, w: Writer) -> None:
     if type(c.get("modalities")) is list:
-        config["responseModalities"] = [_MODALITIES.write(each) for each in c.pop("modalities")]
+        form = marked(c, w, _MODALITY_FORM)
+        words = [_MODALITIES.write(each) for each in c.pop("modalities")]
+        config["responseModalities"] = [number_of(each, _MODALITY, form) for each in words]
 
 
 # ---- structured output ----------------------------------------------------------------------------------------------
@@ -343,23 +354,23 @@ def _write_image(c: Node, config: Node) -> None:
 # ---- safety ---------------------------------------------------------------------------------------------------------
 
 _HARM = "HARM_CATEGORY_"
+_SAFETY = {"category": "HarmCategory", "threshold": "HarmBlockThreshold", "method": "HarmBlockMethod"}
+_SAFETY_FORM = "safety numbers"
 
 
-def _read_safety(w: Node, c: Node) -> None:
+def _read_safety(w: Node, c: Node, r: Reader) -> None:
     """All settings or none: one that is more than category, threshold and method keeps the list as it is."""
     value = w["safetySettings"]
-    if type(value) is not list:
+    if type(value) is not list or not all(type(each) is dict and each.keys() <= _SAFETY.keys() for each in value):
         return
+    value = all_named(value, _SAFETY, c, r, _SAFETY_FORM)
     for each in value:
-        if type(each) is not dict or not each.keys() <= {"category", "threshold", "method"}:
-            return
         if not all(type(word) is str and word.isupper() for word in each.values()):
             return
         if not each.get("category", _HARM).startswith(_HARM):
             return
-    c["safety_settings"] = [
-        {key: word.removeprefix(_HARM).lower() for key, word in each.items()} for each in w.pop("safetySettings")
-    ]
+    c["safety_settings"] = [{key: word.removeprefix(_HARM).lower() for key, word in each.items()} for each in value]
+    del w["safetySettings"]
 
 
 def _write_safety(c: Node, wire: Node, w: Writer) -> None:
@@ -370,9 +381,10 @@ def _write_safety(c: Node, wire: Node, w: Writer) -> None:
     # What is measured can be chosen on the cloud platform alone.
     chosen = w.dialect.get("publishers") or w.source in (None, w.protocol)
     keys = ("category", "threshold", "method") if chosen else ("category", "threshold")
+    form = marked(c, w, _SAFETY_FORM)
     for each in take_all(c, "safety_settings"):
         setting = {key: str(each.pop(key)).upper() for key in keys if each.get(key)}
         if "category" in setting:
             setting["category"] = _HARM + setting["category"]
-        out.append(setting)
+        out.append({key: number_of(word, _SAFETY[key], form) for key, word in setting.items()} if form else setting)
     wire["safetySettings"] = out

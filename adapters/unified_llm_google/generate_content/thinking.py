@@ -16,6 +16,8 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.models.effort import budget_within, clamp, effort_of, nearest
 from unified_llm.models.profiles import ReasoningProfile, profile
 
+from .enums import marked, number_of, take_name
+
 __all__ = ["read_thinking", "write_thinking"]
 
 Node = dict[str, Any]
@@ -34,6 +36,7 @@ def read_thinking(config: Node, c: Node, r: Reader) -> None:
     reasoning: Node = {}
     if type(thinking.get("includeThoughts")) is bool:
         reasoning["include"] = thinking.pop("includeThoughts")
+    take_name(thinking, "thinkingLevel", "ThinkingLevel", c, r, "level")
     level = thinking.get("thinkingLevel")
     if type(level) is str and level.upper() in _LEVELS.reads and level in (level.upper(), level.lower()):
         reasoning["effort"] = _LEVELS.read(thinking.pop("thinkingLevel").upper())
@@ -110,7 +113,8 @@ def _write_as_said(reasoning: Node, thinking: Node, c: Node, w: Writer) -> None:
     effort, budget, control = reasoning.get("effort"), reasoning.get("budget_tokens"), reasoning.get("control")
     if type(effort) is str and effort in _LEVELS.writes:
         level = _LEVELS.write(reasoning.pop("effort"))
-        thinking["thinkingLevel"] = level.lower() if w.form(c, "level") == "lower" else level
+        named = number_of(level, "ThinkingLevel", marked(c, w, "level"))
+        thinking["thinkingLevel"] = level.lower() if w.form(c, "level") == "lower" else named
         if not _LEVELS.exact(effort):
             reasoning["effort"] = Fated("approximated", f"sent as {level!r}")
     if type(budget) is int:
