@@ -114,3 +114,22 @@ def test_a_failed_interaction_without_an_error_event_is_completed_and_done() -> 
     out = list(ul.convert_stream(frames, source="openai-responses", target=IA))
     assert [event["event"] for event in out[-2:]] == ["interaction.completed", "done"]
     assert out[-2]["data"]["interaction"]["status"] == "failed"
+
+
+@pytest.mark.parametrize("target", ["anthropic-messages", "openai-chat", "amazon-converse"])
+def test_a_summary_sent_as_reasoning_is_reported_where_the_summary_is(target: str) -> None:
+    """Neither at the start of the step nor at its signature."""
+    text = {"type": "thought_summary", "content": {"type": "text", "text": "I think"}}
+    frames: list[dict[str, Any]] = [
+        {"event_type": "interaction.created", "interaction": {"id": "i", "status": "in_progress", "model": "g"}},
+        {"event_type": "step.start", "index": 0, "step": {"type": "thought"}},
+        {"event_type": "step.delta", "index": 0, "delta": text},
+        {"event_type": "step.delta", "index": 0, "delta": {"type": "thought_signature", "signature": "QUJDRA=="}},
+        {"event_type": "step.stop", "index": 0},
+        {"event_type": "interaction.completed", "interaction": {"id": "i", "status": "completed", "model": "g"}},
+    ]
+    events = [*({"event": frame["event_type"], "data": frame} for frame in frames), {"event": "done", "data": "[DONE]"}]
+    stream = ul.convert_stream(events, source="google-interactions", target=target)
+    list(stream)
+    told = [(loss.path, loss.fate) for loss in stream.losses if loss.capability == "reasoning.summary"]
+    assert told == [("/2/data/delta/content", "approximated")]

@@ -173,10 +173,16 @@ class Step:
         )
 
     def say(self, r: Reader, *keys: Any) -> None:
-        """Note the first place of the open piece of the step: in the event being read, at these keys."""
-        home = ("summary" if self.kind == "thought" else "content", len(self.parts))
+        """Note the first place of the open piece of the step: in the event being read, at these keys.
+
+        That of the first piece stands for the whole of them.
+        """
+        whole = "summary" if self.kind == "thought" else "content"
+        home = (whole, len(self.parts))
         if home not in self.sources:
-            self.sources[home] = self.sources[(*home, "text")] = r.here(*keys)
+            here = r.here(*keys)
+            self.sources.setdefault((whole,), here)
+            self.sources[home] = self.sources[(*home, "text")] = here
 
     def hold(self, event: Event, delta: Node, rest: Node, r: Reader) -> None:
         """Keep a delta's keys for the step, and the rest of its frame for the same protocol."""
