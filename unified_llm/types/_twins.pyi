@@ -1605,10 +1605,14 @@ class RetrievalResult(ResultBase, total=False):
 
 
 class RetrievalTool(ToolBase, total=False):
-    """Retrieval from the provider's other stores and search partners."""
+    """Retrieval from the provider's other stores and search partners; each source may have its own settings."""
 
     type: Literal["retrieval"]
     retrieval_types: list[str] | None
+    vertex_ai_search_config: dict[str, Any] | None
+    rag_store_config: dict[str, Any] | None
+    exa_ai_search_config: dict[str, Any] | None
+    parallel_ai_search_config: dict[str, Any] | None
 
 
 class SafetySetting(TypedDict, total=False):

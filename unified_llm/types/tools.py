@@ -233,7 +233,7 @@ class FileSearchTool(ToolBase):
 
 
 class RetrievalTool(ToolBase):
-    """Retrieval from the provider's other stores and search partners.
+    """Retrieval from the provider's other stores and search partners; each source may have its own settings.
 
     https://ai.google.dev/gemini-api/docs/interactions
     """
@@ -242,6 +242,22 @@ class RetrievalTool(ToolBase):
 
     type: Literal["retrieval"] = "retrieval"
     retrieval_types: Annotated[list[str] | None, cap("tools.hosted.other"), narrows()] = None
+    vertex_ai_search_config: Annotated[
+        dict[str, Any] | None,
+        cap("tools.hosted.other"),
+        narrows(at=("datastores", "engine", "filter", "data_store_specs")),
+    ] = None
+    rag_store_config: Annotated[
+        dict[str, Any] | None,
+        cap("tools.hosted.other"),
+        narrows(at=("rag_resources", "rag_corpora", "rag_retrieval_config")),
+    ] = None
+    exa_ai_search_config: Annotated[
+        dict[str, Any] | None, cap("tools.hosted.other"), narrows(at=("custom_config",))
+    ] = None
+    parallel_ai_search_config: Annotated[
+        dict[str, Any] | None, cap("tools.hosted.other"), narrows(at=("custom_config",))
+    ] = None
 
 
 class CodeInterpreterTool(ToolBase):

@@ -6,7 +6,7 @@ from unified_llm.engine.adapter import Adapter, Framing, Kind, Paging, Route, St
 from unified_llm.passes.repair import Rules
 
 from ..constants import CONSTANTS
-from . import calls, hosted, hosted_tools
+from . import calls, hosted, hosted_tools, retrieval
 from .content import items, parts
 from .counting import read_count, read_count_request, write_count, write_count_request
 from .errors import read_error, write_error
@@ -24,7 +24,7 @@ from .usage import usage_of
 __all__ = ["adapter"]
 
 # Importing these declares calls and results among the items, and the tools of the provider.
-_DECLARING = (calls, hosted, hosted_tools)
+_DECLARING = (calls, hosted, hosted_tools, retrieval)
 _VERTEX = "projects/{project}/locations/{location}/publishers/{publisher}/"
 # A chunk of a stream is a response of its own.
 _PROOF = {"candidates": list, "promptFeedback": dict, "usageMetadata": dict}

@@ -86,7 +86,7 @@ REQUEST_SHAPE = Shape(
     ),
 )
 TOOL = Shape(
-    "urlContext codeExecution parallelAiSearch exaAiSearch",
+    "urlContext codeExecution",
     functionDeclarations=Shape("parametersJsonSchema responseJsonSchema"),
     googleSearch=Shape(
         "excludeDomains blockingConfidence",
@@ -99,7 +99,22 @@ TOOL = Shape(
     computerUse=Shape("excludedPredefinedFunctions enablePromptInjectionDetection disabledSafetyPolicies"),
     fileSearch=Shape("fileSearchStoreNames topK metadataFilter"),
     mcpServers=Shape("", streamableHttpTransport=Shape("sseReadTimeout terminateOnClose")),
-    retrieval=Shape("vertexAiSearch vertexRagStore externalApi"),
+    parallelAiSearch=Shape("apiKey customConfigs enableDataRetention enableZeroDataRetention"),
+    exaAiSearch=Shape("apiKey customConfigs"),
+    retrieval=Shape(
+        "externalApi disableAttribution",
+        vertexAiSearch=Shape("maxResults", dataStoreSpecs=Shape("dataStore")),
+        vertexRagStore=Shape(
+            "ragCorpora similarityTopK storeContext vectorDistanceThreshold",
+            ragResources=Shape("ragCorpus ragFileIds"),
+            ragRetrievalConfig=Shape(
+                "topK",
+                filter=Shape("metadataFilter vectorDistanceThreshold vectorSimilarityThreshold"),
+                hybridSearch=Shape(),
+                ranking=Shape("", llmRanker=Shape("modelName"), rankService=Shape("modelName")),
+            ),
+        ),
+    ),
 )
 
 # ---- enums ----------------------------------------------------------------------------------------------------------

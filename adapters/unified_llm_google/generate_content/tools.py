@@ -9,6 +9,7 @@ https://ai.google.dev/api/caching#Tool
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 from unified_llm.engine.pairs.mapping import ILL_TYPED, NATIVE, Bimap, Fated, IllTyped, Mapping, fill
@@ -105,7 +106,7 @@ def _below(place: tuple[Any, ...], spelled: list[str]) -> list[str]:
 def _read_tool(key: str, wire: Any, r: Reader, spelled: list[str]) -> Node | None:
     if type(wire) is not dict:
         return None
-    w = wire.copy()
+    w, before = wire.copy(), len(r.places)
     try:
         tool: Node = tools.reads[key](w, r)
     except ILL_TYPED:
@@ -113,9 +114,9 @@ def _read_tool(key: str, wire: Any, r: Reader, spelled: list[str]) -> Node | Non
     if spelled:
         to_snake(w, spelled)
         r.form(tool, "snake", spelled)
-        for hub in ("parameters", "output_schema", "async"):
-            if (id(tool), hub) in r.places:
-                r.place(tool, (hub,), actual(r.places[id(tool), hub], spelled))
+        for known, *keys in [*islice(reversed(r.places), len(r.places) - before)]:
+            if known == id(tool):
+                r.place(tool, tuple(keys), actual(r.places[known, *keys], spelled))
     if w:
         r.keep(tool, w)
     return tool

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take, take_all
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, are_objects, take, take_all
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.bearer import as_header
 from unified_llm.engine.shared.emulation import as_function
 
 from ..constants import is_desktop
+from ..renaming import named, renamed
 from .tables import MODES, SEARCHES
 from .usual import write_usual_functions
 
@@ -28,7 +29,6 @@ tools = Mapping("google-interactions tools")
 
 tools.same("function", "name description parameters defer_loading short_description")
 tools.same("tool_search", "execution name description parameters")
-tools.same("retrieval", "retrieval_types")
 
 
 @tools.write("custom")
@@ -125,6 +125,57 @@ def write_files(c: Node, w: Writer) -> Node:
 def _ours(stores: Any) -> bool:
     return type(stores) is list and all(type(name) is str and name.startswith(_STORES) for name in stores)
 
+
+_SOURCES = ("vertex_ai_search", "rag_store", "exa_ai_search", "parallel_ai_search")
+_CONFIGS = {
+    "vertex_ai_search_config": named("datastores engine"),
+    "rag_store_config": named(
+        "similarity_top_k vector_distance_threshold",
+        rag_resources=named("rag_corpus rag_file_ids"),
+        rag_retrieval_config=named(
+            "top_k",
+            filter=named("metadata_filter vector_distance_threshold vector_similarity_threshold"),
+            hybrid_search=named("alpha"),
+            ranking=named("model_name ranking_config", rank_service=named("model_name")),
+        ),
+    ),
+    **dict.fromkeys(("exa_ai_search_config", "parallel_ai_search_config"), named("api_key custom_config")),
+}
+
+
+@tools.read("retrieval")
+def read_retrieval(w: Node, r: Reader) -> Node:
+    return {"type": "retrieval", **{key: w.pop(key) for key in ("retrieval_types", *_CONFIGS) if key in w}}
+
+
+@tools.write("retrieval")
+def write_retrieval(c: Node, w: Writer) -> Node | None:
+    wire: Node = {"type": "retrieval"}
+    types = c.get("retrieval_types")
+    if w.crosses and not (type(types) is list and all(each in _SOURCES for each in types)):
+        return None
+    for key in ("retrieval_types", *_CONFIGS):
+        if key in c and (type(c[key]) is not dict or not w.crosses):
+            wire[key] = c.pop(key)
+        elif key in c:
+            own = take(c, key)
+            _tell_stores(own)
+            wire[key] = renamed(own, _CONFIGS[key])
+            ranking = (wire[key].get("rag_retrieval_config") or {}).get("ranking")
+            if type(ranking) is dict and "ranking_config" not in ranking:
+                ranking["ranking_config"] = "rank_service"
+                w.added(ranking, "ranking_config", "required by the API")
+    return wire
+
+
+def _tell_stores(own: Node) -> None:
+    """Stores that are searched without a filter of their own are a list of names here."""
+    stores = own.get("data_store_specs")
+    if are_objects(stores) and all(store.keys() == {"data_store"} for store in stores) and "datastores" not in own:
+        own["datastores"] = [store["data_store"] for store in own.pop("data_store_specs")]
+
+
+tools.cannot("retrieval", "a source that is not searched here")
 
 _SCREEN = (
     ("environment", "environment"),
