@@ -279,3 +279,29 @@ def test_a_loop_of_tools_opens_with_a_thought_or_has_no_budget(target: str, mode
                 if not opens_with_a_thought(target, wire.get("messages") or []):
                     refused.append(record["id"])
     assert examined and not refused
+
+
+# ---- servers of Chat whose reasoning has no signature ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dropped", [False, True])
+def test_reasoning_without_a_signature_returns_over_generate_content_and_nothing_beside_it(dropped: bool) -> None:
+    """What a server has in the choice besides is lost, as the report says."""
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    message = {"role": "assistant", "content": None, "reasoning_content": "Well.", "odd": 1, "tool_calls": [call]}
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls", "token_ids": [1]}
+    answer = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    done = ul.convert(answer, source=CHAT, target=GENERATE, kind="response", secret="s")
+    lost = {loss.path for loss in done.losses if loss.fate == "lost"}
+    assert {"/choices/0/message/odd", "/choices/0/token_ids"} <= lost
+    content = done.value["candidates"][0]["content"]
+    if dropped:
+        content["parts"] = [part for part in content["parts"] if not part.get("thought")]
+    result = {"functionResponse": {"id": "c1", "name": "f", "response": {"output": "r"}}}
+    turns = [{"role": "user", "parts": [{"text": "q"}]}, content, {"role": "user", "parts": [result]}]
+    body = {"contents": turns, "tools": [{"functionDeclarations": [{"name": "f"}]}]}
+    back = ul.convert(body, source=GENERATE, target=CHAT, secret="s").value["messages"][1]
+    assert back == {"role": "assistant", "content": None, "reasoning_content": "Well.", "tool_calls": [call]}
+    # Another key opens no envelope.
+    other = ul.convert(body, source=GENERATE, target=CHAT, secret="t").value["messages"][1]
+    assert "reasoning_content" not in other

@@ -15,7 +15,7 @@ import pytest
 
 import unified_llm as ul
 from oracles import mounts
-from sdk_surfaces import Interactions, Responses, Said, SDKCall, Surface, plain
+from sdk_surfaces import Contents, Interactions, Messages, Responses, Said, SDKCall, Surface, plain
 from unified_llm.client.state import response_memory
 from unified_llm.client.state.response_memory import Memory, keeps
 from upstreams import CHAT, CHAT_STREAM, MESSAGE, Canned, chunk, frames, streamed
@@ -149,15 +149,45 @@ def test_reasoning_of_an_unknown_server_is_part_of_what_it_goes_on_from(
     assert canned.sent[3]["messages"][1] == told
 
 
-def test_reasoning_of_an_unknown_server_stays_from_openai() -> None:
+@pytest.mark.parametrize(
+    ("surface", "dropped"),
+    [(Contents, False), (Contents, True), (Interactions, False), (Messages, False), (Responses, False)],
+)
+@pytest.mark.parametrize("mode", ["plain", "stream"])
+def test_reasoning_of_an_unknown_server_returns_with_its_calls(
+    surface: type[Surface], mode: str, dropped: bool
+) -> None:
+    """Servers as DeepSeek's refuse a loop of tools without it. Clients of Google's drop the thoughts that they show."""
+    (choice,) = CHAT["choices"]
+    called = {"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city":"Oslo"}'}}
+    message = {"role": "assistant", "content": None, "reasoning_content": "Well.", "tool_calls": [called]}
+    pieces = [{"role": "assistant", "reasoning_content": "We"}, {"reasoning_content": "ll."}]
+    chunks = [chunk(piece) for piece in (*pieces, {"tool_calls": [{"index": 0, **called}]})]
+    answer = {**CHAT, "choices": [{**choice, "message": message, "finish_reason": "tool_calls"}]}
+    stream = frames(*chunks, chunk({}, "tool_calls"), b"[DONE]")
+    canned = Canned(answer if mode == "plain" else lambda: streamed(*stream))
+    talk = surface(ul.http_client(canned.upstream))
+    talk.ask("Look.")
+    (call,) = talk.call(mode == "stream").calls
+    if dropped:
+        parts = talk.history[-1]["parts"]
+        talk.history[-1]["parts"] = [part for part in parts if not part.get("thought")]
+    talk.give(call, "mild")
+    talk.call(mode == "stream")
+    assert canned.sent[1]["messages"][1].get("reasoning_content") == "Well."
+    assert [each["id"] for each in canned.sent[1]["messages"][1]["tool_calls"]] == ["call_1"]
+
+
+@pytest.mark.parametrize("surface", [Contents, Interactions, Messages, Responses])
+def test_reasoning_of_an_unknown_server_stays_from_openai(surface: type[Surface]) -> None:
     (choice,) = CHAT["choices"]
     answer = {**CHAT, "choices": [{**choice, "message": {**choice["message"], "reasoning_content": "Well."}}]}
-    talk = Responses(ul.http_client(Canned(answer).upstream))
+    talk = surface(ul.http_client(Canned(answer).upstream))
     talk.ask("Look.")
     talk.call()
     talk.ask("And now?")
     canned = Canned(httpx2.Response(500), protocol="openai-responses")
-    moved = Responses(ul.http_client(canned.upstream))
+    moved = surface(ul.http_client(canned.upstream))
     moved.history = talk.history
     with pytest.raises(Exception, match="500"):
         moved.call()

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.engine.pairs.mapping import Fated
-from unified_llm.engine.pairs.origins import is_own
+from unified_llm.engine.pairs.origins import has_field, is_own
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.json_codec import dump_text
@@ -59,9 +59,11 @@ def _own(piece: Any, w: Writer) -> bool:
 
 
 def is_foreign(item: Node, w: Writer) -> bool:
-    """Whether an item has opaque pieces that this provider did not make."""
+    """Whether an item has opaque pieces that this provider did not make, or is one that a client returns to its own."""
     pieces = item.get("opaque")
-    return type(pieces) is list and any(not _own(piece, w) for piece in pieces)
+    if type(pieces) is list and any(not _own(piece, w) for piece in pieces):
+        return True
+    return w.facing == "client" and item.get("type") == "reasoning" and has_field(item, w)
 
 
 def write_signature(c: Node, wire: Node, w: Writer) -> None:
@@ -116,12 +118,19 @@ def park(item: Node, w: Writer) -> None:
                 w.drop(item, why, fate)
             w.report(item, ("opaque",), fate, why)
             return
-        w.context.setdefault("sealed", []).append(item)
+        w.context.setdefault("sealed", []).append(item if item.get("opaque") else _with_forms(item))
         if not is_shown:
             w.drop(item, "kept in an envelope", "parked")
-        w.report(item, ("opaque",), "parked", "kept in an envelope")
+        if item.get("opaque"):
+            w.report(item, ("opaque",), "parked", "kept in an envelope")
     else:
         w.drop(item, "foreign", "parked" if w.vault is not None else "lost")
+
+
+def _with_forms(item: Node) -> Node:
+    """Reasoning without opaque data, of which only the form matters to its provider: what stood beside it is lost."""
+    extra = {key: {"form": drawer["form"]} for key, drawer in item["extra"].items() if "form" in drawer}
+    return {**{key: value for key, value in item.items() if key != "turn"}, "extra": extra}
 
 
 def sealed_text(w: Writer) -> Node | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.engine.pairs.origins import has_field
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import CALLS, call_id_of, is_input, is_run_by_provider
@@ -261,14 +262,7 @@ def has_foreign(node: Node, w: Writer) -> bool:
             for piece in part["opaque"]:
                 if is_foreign_piece(piece, w):
                     return True
-    return node.get("type") == "reasoning" and _has_field(node, w)
-
-
-def _has_field(node: Node, w: Writer) -> bool:
-    """Whether reasoning without opaque data came in a form of its own. Only an envelope of ours brings it back."""
-    if w.secret is None or "extra" not in node or node.get("opaque") or not node.get("content"):
-        return False
-    return any(drawer.get("form") for protocol, drawer in node["extra"].items() if protocol != w.protocol)
+    return node.get("type") == "reasoning" and has_field(node, w)
 
 
 # What a provider did by itself has an id of its own; without one it was done elsewhere.

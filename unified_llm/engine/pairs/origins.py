@@ -1,4 +1,4 @@
-"""Whether opaque data may be sent to a target as it is."""
+"""Whether data of a provider may be sent to a target as it is."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .writing import Writer
 
-__all__ = ["is_own"]
+__all__ = ["has_field", "is_own"]
 
 
 def is_own(piece: Any, writer: Writer) -> bool:
@@ -32,6 +32,13 @@ def is_own(piece: Any, writer: Writer) -> bool:
             if ours != theirs and (ours is not None or (client and key != "model")):
                 return not client and _is_shared(piece.get("kind"), origin, writer)
     return True
+
+
+def has_field(item: dict[str, Any], writer: Writer) -> bool:
+    """Whether reasoning without opaque data came in a field of its own. Only an envelope of ours brings it back."""
+    if writer.secret is None or "extra" not in item or item.get("opaque") or not item.get("content"):
+        return False
+    return any(drawer.get("form") for protocol, drawer in item["extra"].items() if protocol != writer.protocol)
 
 
 def _is_shared(kind: Any, origin: dict[str, Any], writer: Writer) -> bool:
