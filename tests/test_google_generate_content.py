@@ -396,3 +396,16 @@ def test_empty_instructions_of_another_protocol_are_not_sent() -> None:
     assert "systemInstruction" not in done.value and not done.losses
     own = {"contents": [{"role": "user", "parts": [{"text": "q"}]}], "systemInstruction": {"parts": [{"text": ""}]}}
     assert ul.convert(own, source="google-generate-content", target="google-generate-content").value == own
+
+
+@pytest.mark.parametrize("target", ["anthropic-messages", "openai-chat"])
+def test_top_k_of_the_sdk_is_a_whole_number_at_other_protocols(target: str) -> None:
+    """google-genai declares a float, and sends 40 as 40.0. Others take an integer."""
+    body = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}], "generationConfig": {"topK": 40.0}}
+    done = ul.convert(body, source="google-generate-content", target=target, model="claude-opus-4-5")
+    assert repr(done.value["top_k"]) == "40"
+    same = ul.convert(body, source="google-generate-content", target="google-generate-content").value
+    assert repr(same["generationConfig"]["topK"]) == "40.0"
+    body["generationConfig"] = {"topK": 40.5}
+    done = ul.convert(body, source="google-generate-content", target=target, model="claude-opus-4-5")
+    assert done.value["top_k"] == 40.5

@@ -51,6 +51,7 @@ _BESIDE: tuple[tuple[str, str, tuple[type, ...]], ...] = (
     ("store", "store", (bool, type(None))),
 )
 _CONFIG_KEY = "generationConfig"
+_EXACT = 2**53
 
 
 def read_settings(w: Node, c: Node, r: Reader, spelled: list[str]) -> None:
@@ -87,6 +88,9 @@ def _read_settings(w: Node, c: Node, r: Reader, spelled: list[str], place: Calla
         if name in config and type(config[name]) in types:
             c[hub] = config.pop(name)
             place((hub,), _CONFIG_KEY, name)
+    if type(c.get("top_k")) is float and c["top_k"].is_integer() and abs(c["top_k"]) < _EXACT:
+        c["top_k"] = int(c["top_k"])  # the vendor's own SDK sends a float, others take whole numbers
+        r.form(c, "topK", "float")
     if type(config.get("responseLogprobs")) is bool:
         if config.pop("responseLogprobs"):
             c["include"] = [_LOGPROBS]
@@ -136,6 +140,8 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
         if hub in c and type(c[hub]) in types:
             config[name] = c.pop(hub)
     marked = "extra" in c
+    if marked and type(config.get("topK")) is int and w.form(c, "topK") == "float":
+        config["topK"] = float(config["topK"])
     if marked or "include" in c or "logprobs" in config:
         _write_logprobs(c, config, w)
     if marked:
