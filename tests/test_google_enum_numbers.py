@@ -130,7 +130,7 @@ def settings_of(body: dict[str, Any], target: str, source: str = GC, **more: Any
 def test_modalities_by_number_are_those_of_the_names() -> None:
     body = asked(generationConfig={"responseModalities": [1, 3]})
     assert settings_of(body, "openai-chat")["modalities"] == ["text", "audio"]
-    for unknown in ([1, 99], [1, "TEXT"], [True]):
+    for unknown in ([1, 99], [1, "TEXT"], [True], [0], ["MODALITY_UNSPECIFIED"]):
         body = asked(generationConfig={"responseModalities": unknown})
         assert "modalities" not in settings_of(body, "openai-chat")
 

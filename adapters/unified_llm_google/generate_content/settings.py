@@ -197,6 +197,7 @@ _MODALITIES = Bimap({"TEXT": "text", "IMAGE": "image", "AUDIO": "audio", "VIDEO"
 
 _MODALITY = "ResponseModality"
 _MODALITY_FORM = "modality numbers"
+_UNSAID = "MODALITY_UNSPECIFIED"
 
 
 def _read_modalities(config: Node, c: Node, r: Reader) -> None:
@@ -204,7 +205,7 @@ def _read_modalities(config: Node, c: Node, r: Reader) -> None:
     if type(value) is not list:
         return
     words = [each[""] for each in all_named([{"": word} for word in value], {"": _MODALITY}, c, r, _MODALITY_FORM)]
-    if all(type(each) is str and each not in _MODALITIES.writes for each in words):
+    if all(type(each) is str and each not in _MODALITIES.writes and each != _UNSAID for each in words):
         c["modalities"] = [_MODALITIES.read(each) for each in words]
         del config["responseModalities"]
 
