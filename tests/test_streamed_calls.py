@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -50,3 +51,37 @@ def test_calls_that_share_an_id_are_two(fragments: list[list[Node]]) -> None:
 def test_a_call_that_repeats_its_id_and_name_under_new_indexes_is_one() -> None:
     pieces = [[fragment(0, "a", "f", '{"a"')], [fragment(1, "a", "f", ":1")], [fragment(2, "a", "f", "}")]]
     assert calls(pieces) == [("f", '{"a":1}')]
+
+
+FUNCTION_CALLS: dict[str, list[Node]] = {
+    "arguments first": [{"arguments": '{"a":'}, {"arguments": "1}"}, {"name": "f"}],
+    "the name with the last of them": [{"arguments": '{"a":'}, {"name": "f", "arguments": "1}"}],
+    "the name in each": [{"name": "f", "arguments": '{"a":'}, {"name": "f", "arguments": "1}"}],
+    "nothing first": [{"name": "", "arguments": ""}, {"name": "f", "arguments": '{"a":1}'}],
+    "an object": [{"name": "f", "arguments": {"a": 1}}],
+    "an object first": [{"arguments": {"a": 1}}, {"name": "f"}],
+}
+
+
+@pytest.mark.parametrize("pieces", FUNCTION_CALLS.values(), ids=[*FUNCTION_CALLS])
+@pytest.mark.parametrize("target", ["openai-responses", "anthropic-messages", "google-generate-content"])
+def test_a_function_call_of_old_is_whole_however_it_comes(pieces: list[Node], target: str) -> None:
+    chunks = [chunk({"role": "assistant", "content": None}), *(chunk({"function_call": each}) for each in pieces)]
+    events = [{"event": None, "data": each} for each in [*chunks, chunk({}, "function_call"), "[DONE]"]]
+    assert list(ul.convert_stream(events, source="openai-chat", target="openai-chat")) == events
+    stream = ul.convert_stream(events, source="openai-chat", target=target)
+    (call,) = ul.collect(ul.read_stream(list(stream), target))["output"]
+    assert (call["name"], json.loads(call["arguments"])) == ("f", {"a": 1})
+    assert not [loss.path for loss in stream.losses if loss.fate == "lost"]
+
+
+@pytest.mark.parametrize(
+    ("more", "path"),
+    [({"name": "g"}, "name"), ({"arguments": [1]}, "arguments")],
+)
+def test_what_does_not_belong_to_a_function_call_of_old_is_lost_where_it_stands(more: Node, path: str) -> None:
+    pieces = [chunk({"function_call": {"name": "f", "arguments": "{}"}}), chunk({"function_call": more})]
+    events = [{"data": each} for each in [*pieces, chunk({}, "function_call"), "[DONE]"]]
+    stream = ul.convert_stream(events, source="openai-chat", target="anthropic-messages")
+    list(stream)
+    assert f"/1/data/choices/0/delta/function_call/{path}" in [loss.path for loss in stream.losses]

@@ -33,7 +33,7 @@ class _Call:
 
     __slots__ = (
         "_depth", "_escaped", "_last", "_read", "_string", "_tops", "_whole", "arguments", "at", "done", "fragments",
-        "id", "index", "inner", "item", "kind", "marker", "name", "order", "ordinal", "rest", "sources", "waiting",
+        "id", "index", "inner", "item", "kind", "marker", "name", "order", "ordinal", "rest", "sources",
     )  # fmt: skip
 
     def __init__(self, index: Any) -> None:
@@ -42,7 +42,6 @@ class _Call:
         self.name: str | None = None
         self.kind = "function"
         self.arguments: list[str] = []
-        self.waiting = False  # whether the arguments so far are still to be sent
         self.rest: Node = {}
         self.inner: Node = {}
         self.fragments = Fragments()  # what these two consist of
@@ -132,6 +131,11 @@ def _odd(fragment: Node, kind: str, name: str | None, value_key: str) -> Node:
     return {**odd, kind: left} if left else odd
 
 
+def _text(value: Any) -> str:
+    """The arguments of a fragment; some servers send the object itself."""
+    return value if type(value) is str else dump_text(value) if type(value) is dict else ""
+
+
 def _hashed(index: Any) -> Any:
     """What stands for an index in a key; some servers send one that is not a number."""
     return repr(index) if type(index) is dict or type(index) is list else index
@@ -193,7 +197,7 @@ class Calls:
                 call.fragments.enter(call.inner, key, value)
                 call.sources.setdefault((kind, key), self.r.here(*path, kind, key))
         value = inner.get(value_key)
-        text = value if type(value) is str else dump_text(value) if type(value) is dict else ""
+        text = _text(value)
         odd = _odd(fragment, kind, call.name, "" if call.done else value_key)
         if not opened and call.id is not None and call.name is not None:
             self._announce(call, events)
@@ -201,22 +205,12 @@ class Calls:
                 slots.append([len(events) - 1, ["item", "name"], [*path, kind, "name"]])
             if fragment.get("id") == call.id:
                 slots.append([len(events) - 1, ["item", "call_id"], [*path, "id"]])
-            if call.waiting:
-                self._arguments(call, "".join(call.arguments), events)
-                call.waiting = False
-        if not text or call.done:
-            return odd
-        if call.at is None:
-            call.arguments.append(text)
-            call.waiting = True
-            return odd
-        if not call.arguments:
-            call.sources[kind, value_key] = self.r.here(*path, kind, value_key)
-        call.arguments.append(text)
-        self.last_fragments = call.arguments
-        self._arguments(call, text, events)
-        if type(value) is str:
-            slots.append([len(events) - 1, ["delta"], [*path, kind, value_key]])
+            self._waiting(call, events)
+        if text and not call.done:
+            call.sources.setdefault((kind, value_key), self.r.here(*path, kind, value_key))
+            self._more(call, text, events)
+            if call.at is not None and type(value) is str:
+                slots.append([len(events) - 1, ["delta"], [*path, kind, value_key]])
         return odd
 
     def _find(self, index: Any, call_id: str | None, name: str | None) -> _Call | None:
@@ -256,6 +250,18 @@ class Calls:
         item = {"type": type_, "call_id": call.id, "name": call.name, key: ""}
         events.append(self.choice.event("response.output_item.added", call.at, item=item))
 
+    def _more(self, call: _Call, text: str, events: list[Event]) -> None:
+        """More of the arguments; those of a call that is not announced yet wait for that."""
+        call.arguments.append(text)
+        self.last_fragments = call.arguments
+        if call.at is not None:
+            self._arguments(call, text, events)
+
+    def _waiting(self, call: _Call, events: list[Event]) -> None:
+        """The arguments that came before the name or the id."""
+        if call.arguments:
+            self._arguments(call, "".join(call.arguments), events)
+
     def _arguments(self, call: _Call, text: str, events: list[Event]) -> None:
         stem = "response.custom_tool_call_input" if call.kind == "custom" else "response.function_call_arguments"
         events.append(self.choice.event(f"{stem}.delta", call.at or {}, delta=text))
@@ -275,8 +281,7 @@ class Calls:
                 call.marker = "absent"
             if call.at is None:
                 self._announce(call, events)
-                if call.waiting:
-                    self._arguments(call, "".join(call.arguments), events)
+                self._waiting(call, events)
             call.done = True
             item = self._call_item(call)
             if item["type"] == "function_call":
@@ -309,11 +314,13 @@ class Calls:
             self.r.form(item, "id", call.marker)
         return item
 
-    def legacy_call(self, wire: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> None:
-        call = self.legacy
-        if call is None and not wire.get("name"):
-            self.choice.add("function_call", wire)
-            return
+    def legacy_call(self, wire: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> Node:
+        """The events of a piece of `function_call`; gives back the part that neither they nor the call have."""
+        call, value = self.legacy, wire.get("arguments")
+        name = wire["name"] if type(wire.get("name")) is str and wire["name"] else None
+        text = _text(value)
+        if call is None and not (name or text):
+            return {key: inner for key, inner in wire.items() if inner not in _NOTHING}
         if call is None:
             self.choice.close_open(events)
             call = self.legacy = _Call(object())
@@ -321,18 +328,20 @@ class Calls:
             call.sources[()] = self.r.here(*path)
             self._begin(call)
         self._told[call.order] = call
-        if type(wire.get("name")) is str and wire["name"] and call.name is None:
-            call.name = wire["name"]
+        if name is not None and call.name is None:
+            call.name = name
             call.sources[("name",)] = self.r.here(*path, "name")
             self._announce(call, events)
             slots.append([len(events) - 1, ["item", "name"], [*path, "name"]])
-        for key, value in wire.items():
+            self._waiting(call, events)
+        for key, inner in wire.items():
             if key not in ("name", "arguments"):
-                call.fragments.enter(call.inner, key, value)
+                call.fragments.enter(call.inner, key, inner)
                 call.sources.setdefault((key,), self.r.here(*path, key))
-        text = wire.get("arguments")
-        if type(text) is str and text and call.at is not None:
+        if text and not call.done:
             call.sources.setdefault(("arguments",), self.r.here(*path, "arguments"))
-            call.arguments.append(text)
-            self._arguments(call, text, events)
-            slots.append([len(events) - 1, ["delta"], [*path, "arguments"]])
+            self._more(call, text, events)
+            if call.at is not None and type(value) is str:
+                slots.append([len(events) - 1, ["delta"], [*path, "arguments"]])
+        odd: Node = _odd({"function": wire}, "function", call.name, "" if call.done else "arguments").get("function", {})
+        return odd
