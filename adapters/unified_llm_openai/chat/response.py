@@ -13,7 +13,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, Owned, take
+from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import UNDER_WAY
@@ -26,7 +26,7 @@ from .errors import read_error_node, write_error_body
 from .finish import finish_word, read_finish
 from .messages import read_message_items
 from .tables import COMPLETION, RESPONSE
-from .timings import TIMINGS, has_counts, is_in_timings, read_timings, write_timings
+from .timings import TIMINGS, has_timings, is_in_timings, read_timings, write_timings
 from .usage import USAGE_PLACES, is_told, read_usage, write_usage
 
 __all__ = [
@@ -88,13 +88,11 @@ def read_response(w: Node, r: Reader) -> Node:
     if type(w.get("usage")) is dict:
         node["usage"] = read_usage(w.pop("usage"), r)
         r.lay(node, USAGE_PLACES)
-    elif w.get("usage") is None and has_counts(w.get(TIMINGS)):
+    elif w.get("usage") is None and has_timings(w):
         if "usage" in w:
             del w["usage"]
             r.form(node, "usage", "null")
-        node["usage"], left = read_timings(w.pop(TIMINGS), r)
-        if left:
-            w[TIMINGS] = Owned(left)
+        node["usage"] = read_timings(w, r, w)
     elif "usage" in w and w["usage"] is None:
         node["usage"] = w.pop("usage")
     return node

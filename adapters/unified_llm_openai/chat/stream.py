@@ -29,7 +29,7 @@ from .stream_open import opened, overtake, terminal_type
 from .stream_plain import Plain, learn
 from .stream_usage import Usages
 from .tables import CHUNK, COMPLETION, OWN_KEYS, PADDING
-from .timings import TIMINGS, has_counts, read_timings
+from .timings import has_timings, read_timings
 
 __all__ = ["ChatReader"]
 
@@ -209,24 +209,16 @@ class ChatReader:
             if place is not None:
                 self.sources["usage",] = place
         elif self.timings is not None:
-            response["usage"] = self._counted(*self.timings)
+            number, data = self.timings
+            if number is not None:
+                self.r.docs[number] = data
+            self.kept, self.late = self.kept.copy(), self.late.copy()
+            response["usage"] = read_timings(data, self.r, self.kept, self.late)
         elif self.usage_null:
             response["usage"] = None
         if self.kept or self.late:
             self.r.keep(response, {**self.kept, **self.late})
         return self.r.made(response, self.r.gather(self.first, self.sources)), finish
-
-    def _counted(self, number: int | None, data: Node) -> Node:
-        """The usage in the timings of the last chunk that has them."""
-        if number is not None:
-            self.r.docs[number] = data
-        usage, left = read_timings(data[TIMINGS], self.r)
-        counted = {TIMINGS: left} if left else {}
-        if self.late.get(TIMINGS) is data[TIMINGS]:
-            self.late = {**{key: value for key, value in self.late.items() if key != TIMINGS}, **counted}
-        elif self.kept.get(TIMINGS) is data[TIMINGS]:
-            self.kept = {**{key: value for key, value in self.kept.items() if key != TIMINGS}, **counted}
-        return usage
 
     def _place_finish(self, node: Node, choice: ChoiceReader, above: Path, sources: Sources) -> None:
         """Note where the words for the end of a choice stand."""
@@ -246,7 +238,7 @@ class ChatReader:
             self.usages.add(data["usage"], (self.r.number, data, ("usage",)))
         elif own := next((key for key in self.own if _is_usage_in(data[key])), None):
             self.usages.add(data[own]["usage"], (self.r.number, data, (own, "usage")))
-        elif TIMINGS in data and has_counts(data[TIMINGS]):
+        elif has_timings(data):
             self.timings = (self.r.number, data)
         if data.get("error"):
             return self._error(data, event)

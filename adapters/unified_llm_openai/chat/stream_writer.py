@@ -310,8 +310,8 @@ class ChatWriter:
             return {}
 
         def pair(c: Node, w: Writer) -> Node:
-            counts = whole(w, write_timings, c["usage"]) if is_in_timings(c.get("usage"), w) else None
-            c.pop("usage", None)
+            usage = c.pop("usage", None)
+            counts = {TIMINGS: whole(w, write_timings, usage)} if is_in_timings(usage, w) else {}
             consume_status(c, w)
             # A chunk has no metadata, but on servers that send it themselves.
             metadata = c.pop("metadata", None) if w.protocol not in (response.get("extra") or {}) else None
@@ -327,7 +327,7 @@ class ChatWriter:
             if metadata is not None:
                 c["metadata"] = metadata
             beside = {key: wire[key] for key in ("metadata", "moderation") if wire.get(key) is not None}
-            return beside if counts is None else {**beside, TIMINGS: counts}
+            return {**beside, **counts}
 
         # What stands beside the choices of an answer goes out with the end of the first.
         self.beside = {key: value for key, value in whole(self.w, pair, response).items() if key != "object"}

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import take
+from unified_llm.engine.pairs.mapping import Owned, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
-__all__ = ["TIMINGS", "has_counts", "is_in_timings", "read_timings", "write_timings"]
+__all__ = ["TIMINGS", "has_timings", "is_in_timings", "read_timings", "write_timings"]
 
 Node = dict[str, Any]
 
@@ -24,18 +24,20 @@ _DETAILS = "input_tokens_details"
 _KNOWN = frozenset(("input_tokens", "output_tokens", _DETAILS, "extra"))
 
 
-def has_counts(value: Any) -> bool:
-    """Whether these are timings with the tokens of an answer."""
-    return type(value) is dict and all(_is_count(value.get(key)) for key in (_PROMPT, _OUTPUT))
+def has_timings(wire: Node) -> bool:
+    """Whether an answer or a chunk has no usage, and timings with its tokens."""
+    timings = None if type(wire.get("usage")) is dict else wire.get(TIMINGS)
+    return type(timings) is dict and all(_is_count(timings.get(key)) for key in (_PROMPT, _OUTPUT))
 
 
 def _is_count(value: Any) -> bool:
     return type(value) is int and value >= 0
 
 
-def read_timings(wire: Node, r: Reader) -> tuple[Node, Node]:
-    """The canonical usage that timings have, and what is left of them."""
-    left = wire.copy()
+def read_timings(wire: Node, r: Reader, *kept: Node) -> Node:
+    """The canonical usage in the timings of an answer or a chunk; those that kept them keep what is left."""
+    timings = wire[TIMINGS]
+    left = Owned(timings)
     usage: Node = {"input_tokens": left.pop(_PROMPT), "output_tokens": left.pop(_OUTPUT)}
     r.place(usage, ("input_tokens",), (_PROMPT,))
     r.place(usage, ("output_tokens",), (_OUTPUT,))
@@ -44,8 +46,12 @@ def read_timings(wire: Node, r: Reader) -> tuple[Node, Node]:
         usage["input_tokens"] += cached
         usage[_DETAILS] = {"cached_tokens": cached}
         r.place(usage, (_DETAILS, "cached_tokens"), (_CACHED,))
+    for each in kept:
+        if each.get(TIMINGS) is timings:
+            del each[TIMINGS]
+            each.update({TIMINGS: left} if left else {})
     r.form(usage, "place", TIMINGS)
-    return r.made(usage, wire), left
+    return r.made(usage, timings)
 
 
 def is_in_timings(usage: Any, w: Writer) -> bool:

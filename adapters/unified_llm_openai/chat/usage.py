@@ -16,7 +16,7 @@ from unified_llm.engine.pairs.writing import Writer
 
 from .controls import set_at
 from .tables import CACHED_SPELLINGS, INPUT_DETAILS, OUTPUT_DETAILS
-from .timings import TIMINGS, has_counts, read_timings
+from .timings import has_timings, read_timings
 
 __all__ = ["USAGE_PLACES", "is_told", "read_usage", "usage_of", "write_usage"]
 
@@ -83,10 +83,10 @@ def read_usage(wire: Node, r: Reader) -> Node:
 
 def usage_of(wire: Node, r: Reader) -> Node | None:
     """The canonical usage of a completion."""
+    if has_timings(wire):
+        return read_timings(wire, r)
     usage = wire.get("usage")
-    if type(usage) is not dict:
-        return read_timings(wire[TIMINGS], r)[0] if has_counts(wire.get(TIMINGS)) else None
-    return read_usage(usage, r)
+    return read_usage(usage, r) if type(usage) is dict else None
 
 
 def _read_path(w: Node, usage: Node, hub: str, path: str, r: Reader) -> bool:
