@@ -132,7 +132,7 @@ adapter = Adapter(
         call_id_length=64,
         elsewhere=frozenset(("previous_response_id", "conversation", "prompt", "item_reference")),
         closes="told",
-        images=lambda w: MADE_IMAGES - {"image_generation_call"},
+        images=MADE_IMAGES - {"image_generation_call"},
         item_ids={"message": "msg_", "reasoning": "rs_", "function_call": "fc_", "custom_tool_call": "ctc_"},
         reasoning_follower=True,
     ),

@@ -42,8 +42,8 @@ def repair(request: Node, rules: Rules, writer: Writer, *, whole: bool = True, p
     writer.context["repaired"] = True
     rules = rules.of(writer.dialect, writer.model or request.get("model"))
     m = Mending(request, rules, writer)
-    refused = rules.images(writer) if plain is None and not writer.same else None
-    if refused and has_images(items, refused):
+    refused = rules.images(writer) if callable(rules.images) else rules.images
+    if refused and plain is None and not writer.same and has_images(items, refused):
         carry_images(m, refused)
         items = m.items
     letters = str(plain) if plain is not None else outline(items)

@@ -27,11 +27,6 @@ MADE_IMAGES = frozenset(("output_image", "image_generation_call"))
 """What holds an image that the model made, or its provider's tool."""
 
 
-def refuses_no_image(writer: Writer) -> frozenset[str]:
-    """The images that are refused by a target that has them itself, or takes none at all."""
-    return frozenset()
-
-
 def requested_form(request: dict[str, Any], writer: Writer) -> str:
     """The form of the reasoning that a request sets, as an adapter writes it that changes none of it."""
     asked = request.get("reasoning")
@@ -74,7 +69,7 @@ class Rules(NamedTuple):
     * `system`: a system message in mid conversation is refused ("user": it is sent as the user's, in a
       `<system-reminder>`), or has its "place" between a user's message and one of the model.
     * `images`: which of `MADE_IMAGES` the target refuses, while it takes images of the user: each is sent in front of
-      what the user says next.
+      what the user says next. A function where the dialect decides.
     * `blank`: texts that are refused: "empty" ones, or "blank" ones too.
     * `trailing`: the last output of the model does not end in white space.
     * `filled`: what the user said may not vanish as a whole, even where it was nothing but empty texts.
@@ -114,7 +109,7 @@ class Rules(NamedTuple):
     closes: str = ""
     alternates: bool = False
     system: str = ""
-    images: Callable[[Writer], frozenset[str]] = refuses_no_image
+    images: frozenset[str] | Callable[[Writer], frozenset[str]] = frozenset()
     blank: str = ""
     trailing: bool = False
     filled: bool = False
