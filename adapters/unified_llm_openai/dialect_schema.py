@@ -111,6 +111,7 @@ KEYS: dict[str, dict[str, Key]] = {
             "word", "The only field in which it reads that reasoning.", ("content", "encrypted_content")
         ),
         "media": Key("texts", "Kinds of media beside OpenAI's."),
+        "refused_parts": Key("texts", "Kinds of content that it does not take."),
         "runs": Key("texts", "Kinds of calls that it executes itself: no client has to answer them."),
     },
 }

@@ -134,6 +134,10 @@ def tool_kind(kind: str) -> Probe:
 
 
 def repair(rule: str) -> Probe:
+    if rule == "result_media":
+        image = {"type": "input_image", "image_url": "https://example.com/a.png"}
+        body = {"model": "m", "input": [ITEM_USER, ITEM_CALL, {**ITEM_RESULT, "output": [image]}]}
+        return lambda name: ul.convert(body, source="openai-responses", target=name)
     again = [{"role": "assistant", "content": None, "tool_calls": [CALL]}, RESULT]
     short = {**CALL, "id": "abc"}
     messages = {
@@ -313,6 +317,9 @@ PROBES: dict[str, Callable[..., Probe]] = {
             source="openai-chat",
             target=name,
         )
+    ),
+    "refused_parts": lambda kind: (
+        lambda name: ul.write({"model": "m", "input": [{**ITEM_USER, "content": [TEXT, {"type": kind}]}]}, name)
     ),
     "message_keys": lambda key: (
         lambda name: ul.convert(

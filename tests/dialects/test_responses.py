@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
+from openai.types.responses import ResponseReasoningItemParam
+from pydantic import TypeAdapter
 
 import unified_llm as ul
 from unified_llm_openai.dialects import Dialects
@@ -197,16 +200,79 @@ def test_reasoning_goes_where_the_server_reads_it(vendor: str, thought: Node) ->
     said = {"type": "model_output", "content": [{"type": "text", "text": "a"}]}
     body = {"model": "m", "input": [asked, thinking, said, asked]}
     done = ul.convert(body, source="google-interactions", target=f"{RESPONSES}:{vendor}")
-    assert done.value["input"][1] == {"type": "reasoning", **thought}
+    assert done.value["input"][1] == {"type": "reasoning", "id": ANY, **thought}
 
 
 def test_ollama_reads_reasoning_of_chat() -> None:
     done = send("ollama", CHAT, messages=[USER, {"role": "assistant", "reasoning_content": "r", "content": "a"}, USER])
-    assert done.value["input"][1] == {"type": "reasoning", "summary": [], "encrypted_content": "r"}
-    assert fates(done) == {"/store": "added"}
+    assert done.value["input"][1] == {"type": "reasoning", "id": ANY, "summary": [], "encrypted_content": "r"}
+    assert fates(done) == {"/store": "added", "/input/1/id": "added"}
 
 
 def test_ollama_is_told_no_choice_of_tools() -> None:
     done = send("ollama", tools=[{"type": "function", "name": "f", "parameters": {}}], tool_choice="required")
     assert "tool_choice" not in done.value and fates(done)["/tool_choice"] == "lost"
     assert send("ollama", reasoning={"effort": "minimal"}).value["reasoning"] == {"effort": "low"}
+
+
+IMAGE = {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="}
+FILE = {"type": "input_file", "filename": "d.pdf", "file_data": "data:application/pdf;base64,JVBERi0="}
+CALL_IDS = ("c1", "c2")
+RESULTS: list[list[Node]] = [[IMAGE], [{"type": "input_text", "text": "r"}, IMAGE, FILE]]
+
+
+def results(*behind: Node) -> list[Node]:
+    calls = [{"type": "function_call", "call_id": each, "name": "f", "arguments": "{}"} for each in CALL_IDS]
+    pairs = zip(CALL_IDS, RESULTS, strict=True)
+    outputs = [{"type": "function_call_output", "call_id": each, "output": output} for each, output in pairs]
+    return [USER, *calls, *outputs, *behind]
+
+
+@pytest.mark.parametrize("vendor", ["llamacpp", "vllm"])
+@pytest.mark.parametrize("behind", [[], [USER]])
+def test_images_in_results_are_the_users_where_results_are_text(vendor: str, behind: list[Node]) -> None:
+    """https://github.com/ggml-org/llama.cpp/issues/20663 https://github.com/vllm-project/vllm/issues/43203"""
+    done = send(vendor, input=results(*behind))
+    first, second, moved, *others = done.value["input"][3:]
+    assert (first["output"], second["output"]) == ("The result follows.", [{"type": "input_text", "text": "r"}])
+    labels = [{"type": "input_text", "text": f"Result of tool call {each}:"} for each in CALL_IDS]
+    assert moved == {"type": "message", "role": "user", "content": [labels[0], IMAGE, labels[1], IMAGE]}
+    assert [other["role"] for other in others] == ["user"] * len(behind)
+    assert fates(done) == {
+        "/input/3/output/0": "approximated",
+        "/input/4/output/1": "approximated",
+        "/input/4/output/2": "lost",
+    }
+    same = ul.convert({"input": results()}, source=f"{RESPONSES}:{vendor}", target=f"{RESPONSES}:{vendor}")
+    assert same.value == {"input": results()}
+    assert send("xai", input=results()).value["input"] == results()
+
+
+@pytest.mark.parametrize("vendor", ["llamacpp", "vllm"])
+def test_files_are_lost_where_the_server_takes_none(vendor: str) -> None:
+    content = [{"type": "input_text", "text": "q"}, FILE, IMAGE]
+    done = send(vendor, input=[{"role": "user", "content": content}])
+    assert done.value["input"][0]["content"] == [content[0], IMAGE]
+    assert fates(done) == {"/input/0/content/1": "lost"}
+    blocks = [{"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}}]
+    asked = {"role": "user", "content": [{"type": "text", "text": "q"}, *blocks]}
+    body = {"model": "m", "max_tokens": 99, "messages": [asked]}
+    told = fates(ul.convert(body, source="anthropic-messages", target=f"{RESPONSES}:{vendor}"))
+    assert told == {"/messages/0/content/1": "lost", "/store": "added"}
+
+
+@pytest.mark.parametrize("vendor", ["vllm", "sglang", "llamacpp", "openrouter", "lmstudio", "ollama", "deepseek"])
+def test_reasoning_in_clear_has_an_id(vendor: str) -> None:
+    """The API's types require one, and vLLM checks by these. https://github.com/vllm-project/vllm/issues/54224"""
+    thoughts = [{"role": "assistant", "content": "a", "reasoning_content": each} for each in ("x", "y")]
+    body = {"model": "m", "messages": [USER, thoughts[0], USER, thoughts[1], USER]}
+    done = ul.convert(body, source=f"{CHAT}:deepseek", target=f"{RESPONSES}:{vendor}")
+    items = [item for item in done.value["input"] if item["type"] == "reasoning"]
+    for item in items:
+        TypeAdapter(ResponseReasoningItemParam).validate_python(item)
+    ids = [item["id"] for item in items]
+    assert len(ids) == len(set(ids)) == 2
+    # An item keeps its id in a longer conversation, for a cache of prompts.
+    longer = {**body, "messages": [*body["messages"], {"role": "assistant", "content": "b"}, USER]}
+    again = ul.convert(longer, source=f"{CHAT}:deepseek", target=f"{RESPONSES}:{vendor}").value["input"]
+    assert again[: len(done.value["input"])] == done.value["input"]

@@ -219,7 +219,9 @@ def read_file(w: Node, r: Reader) -> Node:
 
 
 @_writes(parts, types="input_file")
-def write_file(c: Node, w: Writer) -> Node:
+def write_file(c: Node, w: Writer) -> Node | None:
+    if not w.same and "input_file" in w.dialect.get("refused_parts", ()):
+        return None
     return write_cache(c, {"type": "input_file", **{key: c.pop(key) for key in _FILE if key in c}}, w)
 
 
@@ -243,7 +245,9 @@ def write_any_file(c: Node, w: Writer) -> Node | None:
     if data and not data.startswith("data:") and c.get("media_type"):
         # The API takes data URLs; bare base64 has no media type.
         c["file_data"] = f"data:{c.pop('media_type')};base64,{data}"
-    wire: Node = write_file(c, w)
+    wire: Node | None = write_file(c, w)
+    if wire is None:
+        return None
     name_file(c, wire, w)
     clean_url(c, "file_data", wire, "file_data", w)
     return wire

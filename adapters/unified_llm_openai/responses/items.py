@@ -15,6 +15,7 @@ from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, are_objec
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import CALLS
+from unified_llm.foundation.generated_ids import made_id
 
 from .content import PICTURE, answer_parts, assistant_parts, parts, pick, user_parts
 from .opaque import read_opaque, write_opaque
@@ -281,6 +282,11 @@ def write_foreign_reasoning(c: Node, w: Writer) -> Node:
         # Strict servers refuse the nulls that they send themselves.
         if wire.get(key, 0) in ([], None):
             del wire[key]
+    if "id" not in wire and w.dialect.get("plain_reasoning"):
+        # The API's types require one, and so do servers that check their input by these. (OpenAI takes none of this.)
+        count = w.context["reasoning ids"] = w.context.get("reasoning ids", 0) + 1
+        wire = {"type": "reasoning", "id": made_id("rs", w.seed, count), **wire}
+        w.added(wire, "id", "required by the API's types")
     if id_ is not None:
         c["id"] = id_
     return wire

@@ -19,6 +19,7 @@ from .editor import Mending
 from .images import carry_images, has_images
 from .precheck import is_sound
 from .reasoning import declare_tools, leave_out_dangling, leave_out_unproved, mend_reasoning, part_from_withheld
+from .result_media import carry_result_media, has_result_media
 from .roles_and_text import join_neighbours, leave_out_blanks, mend_end, mend_fields, mend_opening, mend_system
 from .rules import CALLS, MADE_IMAGES, Rules
 from .tool_calls import mend_pairs
@@ -45,6 +46,10 @@ def repair(request: Node, rules: Rules, writer: Writer, *, whole: bool = True, p
     refused = rules.images(writer) if callable(rules.images) else rules.images
     if refused and plain is None and not writer.same and has_images(items, refused):
         carry_images(m, refused)
+        items = m.items
+    media = rules.result_media if plain is None and not writer.same else ()
+    if media and has_result_media(items, media):
+        carry_result_media(m, media)
         items = m.items
     letters = str(plain) if plain is not None else outline(items)
     sound = is_sound(items, rules, letters, plain)

@@ -7,7 +7,7 @@ with the rules of each target are named where the adapters declare it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -70,6 +70,8 @@ class Rules(NamedTuple):
       `<system-reminder>`), or has its "place" between a user's message and one of the model.
     * `images`: which of `MADE_IMAGES` the target refuses, while it takes images of the user: each is sent in front of
       what the user says next. A function where the dialect decides.
+    * `result_media`: the kinds of parts that the target refuses in the result of a call, while it takes them of the
+      user: they are sent in a message behind the results.
     * `blank`: texts that are refused: "empty" ones, or "blank" ones too.
     * `trailing`: the last output of the model does not end in white space.
     * `filled`: what the user said may not vanish as a whole, even where it was nothing but empty texts.
@@ -110,6 +112,7 @@ class Rules(NamedTuple):
     alternates: bool = False
     system: str = ""
     images: frozenset[str] | Callable[[Writer], frozenset[str]] = frozenset()
+    result_media: Collection[str] = ()
     blank: str = ""
     trailing: bool = False
     filled: bool = False
