@@ -53,6 +53,7 @@ _BOTH = {
     "tool_choices": Key("texts", "Kinds of `tool_choice` it takes; the nearest is sent for another."),
     "formats": Key("texts", "Kinds of output formats it takes."),
     "image_types": Key("texts", "The media types of images that it takes."),
+    "image_urls": Key("no", "It takes images as data only."),
     "schemas": Key("word", "The profile of JSON schemas that it takes.", ("plain", "open")),
     "repair": Key("rules", "What it demands of a history beside what the protocol does."),
 }
@@ -75,6 +76,7 @@ KEYS: dict[str, dict[str, Key]] = {
         "pictures": Key("yes", "`images` of a message holds what the model drew."),
         "message_keys": Key("texts", "What messages may have beside text and calls; it answers others with an error."),
         "names": Key("no", "`name` of a message is not understood."),
+        "prefix": Key("word", "The flag of a message of the model's at the end, with which the answer goes on."),
         "result_names": Key("yes", "A tool's message names the function that was called."),
         "reasoning_field": Key(
             "word",

@@ -43,8 +43,10 @@ def clean_url(c: Node, key: str, wire: Node, at: str, w: Writer) -> None:
 
 
 def other_image(part: Node, w: Writer) -> str | None:
-    """Why the server of the dialect does not take the data of an image; None where it does."""
+    """Why the server of the dialect does not take an image; None where it does."""
     types, url = w.dialect.get("image_types"), part.get("image_url")
+    if w.dialect.get("image_urls") is False and type(url) is str and url[:5].lower() != "data:" and not w.same:
+        return "the server takes images as data only"
     head = _HEAD.match(url) if types is not None and type(url) is str and not w.same else None
     if types is None or head is None or not is_other_image(image_type(head[1]), frozenset(types)):
         return None

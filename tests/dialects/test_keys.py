@@ -133,10 +133,13 @@ def tool_kind(kind: str) -> Probe:
     return asked([ITEM_USER], tools=[{"type": kind, "name": "f", "parameters": {"type": "object", "properties": {}}}])
 
 
-def repair(rule: str) -> Probe:
+def repair(rule: str, value: Any) -> Probe:
     if rule == "result_media":
-        image = {"type": "input_image", "image_url": "https://example.com/a.png"}
-        body = {"model": "m", "input": [ITEM_USER, ITEM_CALL, {**ITEM_RESULT, "output": [image]}]}
+        media = {
+            "type": value,
+            **({"image_url": "https://x/a.png"} if value == "input_image" else {"file_id": "file-1"}),
+        }
+        body = {"model": "m", "input": [ITEM_USER, ITEM_CALL, {**ITEM_RESULT, "output": [media]}]}
         return lambda name: ul.convert(body, source="openai-responses", target=name)
     again = [{"role": "assistant", "content": None, "tool_calls": [CALL]}, RESULT]
     short = {**CALL, "id": "abc"}
@@ -146,6 +149,7 @@ def repair(rule: str) -> Probe:
         "unique": [USER, *again, USER, *again, USER],
         "named": [USER, again[0], {**RESULT, "name": "another"}, USER],
         "blank": [USER, {"role": "assistant", "content": ""}, USER],
+        "bridged": [USER, *again, USER],
         "closes": [USER, {"role": "assistant", "content": "Sure:"}],
     }
     return sent(messages=messages[rule])
@@ -232,7 +236,7 @@ PROBES: dict[str, Callable[..., Probe]] = {
     "tool_choices": choice,
     "strict_tools": lambda _: asked([ITEM_USER], tools=[{"type": "function", "name": "f", "strict": True}]),
     "formats": output_format,
-    "repair": lambda rule, value: repair(rule),
+    "repair": repair,
     "schemas": lambda _: asked(
         [ITEM_USER],
         tools=[
@@ -318,6 +322,10 @@ PROBES: dict[str, Callable[..., Probe]] = {
             target=name,
         )
     ),
+    "image_urls": lambda _: asked(
+        [{**ITEM_USER, "content": [TEXT, {"type": "input_image", "image_url": "https://x/a.png"}]}]
+    ),
+    "prefix": lambda _: sent(messages=[USER, {"role": "assistant", "content": "Sure:"}]),
     "refused_parts": lambda kind: (
         lambda name: ul.write({"model": "m", "input": [{**ITEM_USER, "content": [TEXT, {"type": kind}]}]}, name)
     ),

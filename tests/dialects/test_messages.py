@@ -215,3 +215,69 @@ def test_a_message_of_the_sdk_has_no_keys_that_a_strict_server_refuses(vendor: s
         ("/messages/5/tool_calls/0/function/parsed_arguments/x", "lost"),
     ]
     assert body == before
+
+
+@pytest.mark.parametrize("system", [False, True])
+def test_mistral_has_a_message_of_the_models_between_results_and_what_is_said_next(system: bool) -> None:
+    """https://github.com/NousResearch/hermes-agent/issues/20154"""
+    said = {"role": "system" if system else "user", "content": "more"}
+    done = send("mistral", messages=[*turn(), said])
+    assert [message["role"] for message in done.value["messages"]] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        said["role"],
+    ]
+    assert done.value["messages"][3]["content"] and done.value["messages"][4] == said
+    assert fates(done).pop("/messages/3/content") == "approximated"
+    # Nothing is put between results, or results and an answer.
+    two = {"role": "assistant", "content": None, "tool_calls": [CALL, {**CALL, "id": "call_2"}]}
+    done = send("mistral", messages=[USER, two, RESULT, {**RESULT, "tool_call_id": "call_2"}])
+    assert [message["role"] for message in done.value["messages"]] == ["user", "assistant", "tool", "tool"]
+    assert [message["role"] for message in send("groq", messages=[*turn(), said]).value["messages"]][3:] == [
+        said["role"]
+    ]
+
+
+def test_mistral_has_it_too_before_an_image_of_a_result() -> None:
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+    content = [{"type": "tool_result", "tool_use_id": "t1", "content": [image]}, {"type": "text", "text": "more"}]
+    call = {"type": "tool_use", "id": "t1", "name": "f", "input": {}}
+    messages = [USER, {"role": "assistant", "content": [call]}, {"role": "user", "content": content}]
+    done = send("mistral", "anthropic-messages", model="m", max_tokens=9, messages=messages)
+    written = done.value["messages"]
+    assert [message["role"] for message in written] == ["user", "assistant", "tool", "assistant", "user", "user"]
+    label, moved = written[4]["content"]
+    assert written[2]["tool_call_id"] in label["text"] and moved["type"] == "image_url"
+
+
+@pytest.mark.parametrize(("vendor", "flag"), [("mistral", "prefix"), ("moonshot", "partial")])
+def test_an_answer_that_was_begun_goes_on(vendor: str, flag: str) -> None:
+    """https://docs.mistral.ai/capabilities/completion https://platform.moonshot.ai/docs/guide/use-partial-mode-feature-of-kimi-api"""
+    begun = {"role": "assistant", "content": "Sure:"}
+    done = send(vendor, "anthropic-messages", model="m", max_tokens=9, messages=[USER, begun])
+    assert done.value["messages"][-1] == {**begun, flag: True}
+    assert fates(done) == {f"/messages/1/{flag}": "added"}
+    for other in ("prefix", "partial"):
+        spelled = send(vendor, messages=[USER, {**begun, other: True}])
+        assert spelled.value["messages"][-1] == {**begun, flag: True}
+        assert not fates(spelled)
+    assert flag not in send(vendor, messages=[USER, begun, USER]).value["messages"][1]
+    assert flag not in send(vendor, messages=turn()[:2]).value["messages"][1]
+    own = [USER, begun]
+    assert ul.convert({"messages": own}, source=f"openai-chat:{vendor}", target=f"openai-chat:{vendor}").value == {
+        "messages": own
+    }
+
+
+@pytest.mark.parametrize("vendor", ["ollama", "lmstudio"])
+def test_images_by_url_are_lost_where_the_server_loads_none(vendor: str) -> None:
+    """https://github.com/ollama/ollama/issues/6753"""
+    text = {"type": "text", "text": "q"}
+    images = [
+        {"type": "image_url", "image_url": {"url": each}} for each in ("https://x/a.png", "data:image/png;base64,AA")
+    ]
+    done = send(vendor, messages=[{"role": "user", "content": [text, *images]}])
+    assert done.value["messages"][0]["content"] == [text, images[1]]
+    assert fates(done) == {"/messages/0/content/1": "lost"}

@@ -276,3 +276,10 @@ def test_reasoning_in_clear_has_an_id(vendor: str) -> None:
     longer = {**body, "messages": [*body["messages"], {"role": "assistant", "content": "b"}, USER]}
     again = ul.convert(longer, source=f"{CHAT}:deepseek", target=f"{RESPONSES}:{vendor}").value["input"]
     assert again[: len(done.value["input"])] == done.value["input"]
+
+
+def test_images_by_url_are_lost_at_ollama() -> None:
+    content = [{"type": "input_text", "text": "q"}, {"type": "input_image", "image_url": "https://x/a.png"}, IMAGE]
+    done = send("ollama", input=[{"role": "user", "content": content}])
+    assert done.value["input"][0]["content"] == [content[0], IMAGE]
+    assert fates(done) == {"/input/0/content/1": "lost"}

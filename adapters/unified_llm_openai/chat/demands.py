@@ -24,6 +24,7 @@ __all__ = [
     "home_of",
     "keep_known",
     "leave_out_choices",
+    "mark_prefix",
     "read_own_names",
     "refused_images",
 ]
@@ -38,6 +39,7 @@ _STRANGE = "the server refuses unknown keys in messages"
 _MESSAGE_KEYS = frozenset(("role", "content", "name", "tool_calls", "tool_call_id", "function_call"))
 _FUNCTION_KEYS = frozenset(("name", "arguments"))
 _SLOTS = {"refusal": "refusal", "audio": "output_audio", "images": "output_image"}
+_PREFIXES = ("prefix", "partial")
 _VOICE = "alloy"
 _VOICE_KEYS = frozenset(("voice", "format"))
 _SOUNDS = frozenset("wav aac mp3 flac opus pcm16".split())
@@ -129,6 +131,9 @@ def keep_known(wire: Node, items: list[Node], w: Writer) -> Node:
         value = wire.pop(key)
         if value in (None, [], ""):
             continue
+        if key in _PREFIXES and w.dialect.get("prefix", key) != key:
+            wire[w.dialect["prefix"]] = value
+            continue
         slotted = [part for part in _parts(items) if part.get("type") == _SLOTS.get(key)]
         if key == "refusal" and not wire.get("content"):
             wire["content"] = value
@@ -147,6 +152,19 @@ def keep_known(wire: Node, items: list[Node], w: Writer) -> Node:
         if not wire.get(key, True):
             del wire[key]
     return wire
+
+
+def mark_prefix(messages: list[Node], w: Writer) -> None:
+    """Set the flag that the server needs to go on with what the model said last, in its own spelling."""
+    flag = None if w.same else w.dialect.get("prefix")
+    last = messages[-1] if flag and messages else {}
+    if flag is None or last.get("role") != "assistant" or not last.get("content") or last.get("tool_calls"):
+        return
+    others = [last.pop(other) for other in _PREFIXES if other != flag and other in last]
+    if flag not in last:
+        last[flag] = True
+        if True not in others:
+            w.added(last, flag, "without it the server does not go on with a message")
 
 
 def _parts(items: list[Node]) -> list[Node]:

@@ -180,7 +180,9 @@ def read_image(w: Node, r: Reader) -> Node:
 
 
 @_writes(parts, types="input_image")
-def write_image(c: Node, w: Writer) -> Node:
+def write_image(c: Node, w: Writer) -> Node | None:
+    if other_image(c, w):
+        return None
     write_bare(c, "image_url", w)
     return write_cache(c, {"type": "input_image", **{key: c.pop(key) for key in _IMAGE if key in c}}, w)
 
@@ -202,9 +204,11 @@ PICTURE = "image_generation_call"
 
 @_writes(user_parts, types="input_image output_image")
 def write_any_image(c: Node, w: Writer) -> Node | None:
-    if not (c.get("image_url") or c.get("file_id")) or other_image(c, w):
+    if not (c.get("image_url") or c.get("file_id")):
         return None
-    wire: Node = write_image(c, w)
+    wire: Node | None = write_image(c, w)
+    if wire is None:
+        return None
     clean_url(c, "image_url", wire, "image_url", w)
     fit_detail(c, wire, w)
     if wire.get("detail") is None:

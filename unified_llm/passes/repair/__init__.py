@@ -20,7 +20,15 @@ from .images import carry_images, has_images
 from .precheck import is_sound
 from .reasoning import declare_tools, leave_out_dangling, leave_out_unproved, mend_reasoning, part_from_withheld
 from .result_media import carry_result_media, has_result_media
-from .roles_and_text import join_neighbours, leave_out_blanks, mend_end, mend_fields, mend_opening, mend_system
+from .roles_and_text import (
+    bridge_results,
+    join_neighbours,
+    leave_out_blanks,
+    mend_end,
+    mend_fields,
+    mend_opening,
+    mend_system,
+)
 from .rules import CALLS, MADE_IMAGES, Rules
 from .tool_calls import mend_pairs
 
@@ -48,11 +56,9 @@ def repair(request: Node, rules: Rules, writer: Writer, *, whole: bool = True, p
         carry_images(m, refused)
         items = m.items
     media = rules.result_media if plain is None and not writer.same else ()
-    if media and has_result_media(items, media):
-        carry_result_media(m, media)
-        items = m.items
+    carried = bool(media) and has_result_media(items, media)
     letters = str(plain) if plain is not None else outline(items)
-    sound = is_sound(items, rules, letters, plain)
+    sound = not carried and is_sound(items, rules, letters, plain)
     # Without settings of reasoning, and without reasoning, there is nothing to switch off and nothing to leave out.
     said = "r" in letters or type(request.get("reasoning")) is dict
     thoughts = said and (rules.reasoning_opens or rules.reasoning_off)
@@ -66,6 +72,8 @@ def repair(request: Node, rules: Rules, writer: Writer, *, whole: bool = True, p
             # What is the user's ends the model's turn: a call before it is not open.
             mend_system(m)
         mend_pairs(m)
+        if carried:
+            carry_result_media(m, media)
         if rules.reasoning_follower:
             leave_out_dangling(m)
             part_from_withheld(m)
@@ -75,6 +83,8 @@ def repair(request: Node, rules: Rules, writer: Writer, *, whole: bool = True, p
             mend_system(m)
         if rules.alternates:
             join_neighbours(m)
+        if rules.bridged:
+            bridge_results(m)
         mend_end(m, whole)
         declare_tools(m)
     if rules.reasoning_proof and "r" in letters:

@@ -59,6 +59,8 @@ def _turns(letters: str, rules: Rules) -> bool:
         return False
     if rules.system and "s" in spoken:
         return False
+    if rules.bridged and ("ou" in spoken or "os" in spoken):
+        return False
     if not spoken:
         return True
     return not ((rules.opens and spoken[0] != "u") or ((rules.closes or rules.trailing) and spoken[-1] == "a"))

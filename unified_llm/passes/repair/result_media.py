@@ -6,12 +6,13 @@ from collections.abc import Collection
 from typing import Any
 
 from .editor import Mending
+from .rules import CALLS
 
 __all__ = ["carry_result_media", "has_result_media"]
 
 Node = dict[str, Any]
 
-_RESULTS = frozenset(("function_call_output", "custom_tool_call_output"))
+_RESULTS = frozenset(CALLS.values())
 _WHY = "moved to a user message after the results"
 
 

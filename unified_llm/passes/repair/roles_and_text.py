@@ -8,16 +8,26 @@ from ...engine.pairs.origins import is_own
 from ...engine.shared.text_wrappers import REMINDER, reminder_ends
 from ...provenance.opaque import withheld
 from .editor import Mending, has_asked, is_model, is_system, opens_at, text_of
-from .rules import fits
+from .rules import CALLS, fits
 
-__all__ = ["join_neighbours", "leave_out_blanks", "mend_end", "mend_fields", "mend_opening", "mend_system"]
+__all__ = [
+    "bridge_results",
+    "join_neighbours",
+    "leave_out_blanks",
+    "mend_end",
+    "mend_fields",
+    "mend_opening",
+    "mend_system",
+]
 
 Node = dict[str, Any]
 
 _TURN = "item.turn"
 OPENING = "(The conversation begins here.)"
+BRIDGE = "(The results are noted.)"
 GO_ON = "Continue exactly where your last message ends."
 _OF_TURN = ("type", "role", "content", "extra", "turn")
+_RESULTS = frozenset(CALLS.values())
 _TEXTS = frozenset(("input_text", "output_text", "text"))
 
 
@@ -265,6 +275,18 @@ def mend_opening(m: Mending) -> None:
         opening = opens_at(m.items)
         turn = m.add(_message("user", OPENING), "a conversation opens with the user", _TURN)
         m.put([*m.items[:opening], turn, *m.items[opening:]])
+
+
+def bridge_results(m: Mending) -> None:
+    """What is said right behind results has a message of the model's before it."""
+    out: list[Node] = []
+    for item in m.items:
+        if out and item.get("type") == "message" and not is_model(item) and out[-1].get("type") in _RESULTS:
+            m.report(item, _leaf(item), "approximated", "a message of the model's was put before it", _TURN)
+            out.append(m.make(_message("assistant", BRIDGE)))
+        out.append(item)
+    if len(out) > len(m.items):
+        m.put(out)
 
 
 def mend_end(m: Mending, whole: bool) -> None:

@@ -65,6 +65,7 @@ class Rules(NamedTuple):
       model sent.
     * `closes`: the last output of the model is not taken for the beginning of its answer, which is `"told"`; where a
       conversation may not even end with it, the user has `"asked"` to go on.
+    * `bridged`: nothing but the model's output may stand right behind results: a message of the model's is put between.
     * `alternates`: neighboring messages of one role are one message.
     * `system`: a system message in mid conversation is refused ("user": it is sent as the user's, in a
       `<system-reminder>`), or has its "place" between a user's message and one of the model.
@@ -109,6 +110,7 @@ class Rules(NamedTuple):
     declared: bool = False
     opens: str = ""
     closes: str = ""
+    bridged: bool = False
     alternates: bool = False
     system: str = ""
     images: frozenset[str] | Callable[[Writer], frozenset[str]] = frozenset()
