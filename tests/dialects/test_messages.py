@@ -156,6 +156,8 @@ FILE = {"type": "file", "file": {"file_id": "file-1"}}
         ("openai", [TEXT, IMAGE, FILE], set()),
         ("azure", [TEXT, IMAGE], {"/messages/0/content/2"}),
         ("qwen", [TEXT, IMAGE], {"/messages/0/content/2"}),
+        ("vllm", [TEXT, IMAGE], {"/messages/0/content/2"}),
+        ("sglang", [TEXT, IMAGE], {"/messages/0/content/2"}),
         ("deepseek", [TEXT], {"/messages/0/content/1", "/messages/0/content/2"}),
     ],
 )

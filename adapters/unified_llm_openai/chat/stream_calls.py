@@ -343,5 +343,5 @@ class Calls:
             self._more(call, text, events)
             if call.at is not None and type(value) is str:
                 slots.append([len(events) - 1, ["delta"], [*path, "arguments"]])
-        odd: Node = _odd({"function": wire}, "function", call.name, "" if call.done else "arguments").get("function")
-        return odd or {}
+        odd: Node = _odd({"function": wire}, "function", call.name, "" if call.done else "arguments")
+        return {**odd.get("function", {})}
