@@ -155,7 +155,7 @@ def keep_known(wire: Node, items: list[Node], w: Writer) -> Node:
 
 
 def mark_prefix(messages: list[Node], w: Writer) -> None:
-    """Set the flag that the server needs to go on with what the model said last, in its own spelling."""
+    """Set the flag with which the server goes on with the model's last message, in its own spelling."""
     flag = None if w.same else w.dialect.get("prefix")
     last = messages[-1] if flag and messages else {}
     if flag is None or last.get("role") != "assistant" or not last.get("content") or last.get("tool_calls"):

@@ -278,7 +278,7 @@ def mend_opening(m: Mending) -> None:
 
 
 def bridge_results(m: Mending) -> None:
-    """What is said right behind results has a message of the model's before it."""
+    """A message right behind results has one of the model's before it."""
     out: list[Node] = []
     for item in m.items:
         if out and item.get("type") == "message" and not is_model(item) and out[-1].get("type") in _RESULTS:
