@@ -50,7 +50,14 @@ def _is_control(c: Node, w: Writer) -> bool:
     cache = c["cache"]
     if type(cache) is not dict or cache.get("mode", "explicit") != "explicit" or not cache.keys() <= {"mode", "ttl"}:
         return False
-    return (w.form(c, "cache") if w.same else w.dialect.get("cache_key") or w.form(c, "cache")) is not None
+    return _spelling(c, w) == "cache_control"
+
+
+def _spelling(c: Node, w: Writer) -> str | None:
+    """How the target spells a breakpoint; None where the server of a dialect takes none."""
+    if w.dialect and not w.same:
+        return w.dialect.get("cache_key")
+    return "cache_control" if w.form(c, "cache") is not None else "prompt_cache_breakpoint"
 
 
 def write_control(c: Node, wire: Node, w: Writer) -> Node:
@@ -90,6 +97,9 @@ def write_cache(c: Node, wire: Node, w: Writer) -> Node:
         cache = c["cache"]
         if _is_control(c, w):
             return write_control(c, wire, w)
+        if _spelling(c, w) is None:
+            c["cache"] = Fated("lost", "the server takes no cache breakpoints")
+            return wire
         if w.crosses and model_of(w).breakpoints is False:
             c["cache"] = Fated("lost", "the model takes no cache breakpoints")
             return wire

@@ -55,6 +55,11 @@ _BOTH = {
     "image_types": Key("texts", "The media types of images that it takes."),
     "image_urls": Key("no", "It takes images as data only."),
     "schemas": Key("word", "The profile of JSON schemas that it takes.", ("plain", "open")),
+    "cache_key": Key(
+        "word",
+        "How it spells a cache breakpoint of a part; without it none is sent.",
+        ("cache_control", "prompt_cache_breakpoint"),
+    ),
     "repair": Key("rules", "What it demands of a history beside what the protocol does."),
 }
 
@@ -70,9 +75,8 @@ KEYS: dict[str, dict[str, Key]] = {
         "parts": Key("texts", "Kinds of content a user's message may have."),
         "audio_formats": Key("texts", "The formats of audio that it takes."),
         "file_part": Key("word", "The part that holds a file by its URL.", ("document_url",)),
-        "cache_key": Key("word", "How it spells a cache breakpoint of a part.", ("cache_control",)),
         "file_urls": Key("yes", "`file_data` may be a URL."),
-        "string_content": Key("yes", "An assistant's content has to be a string."),
+        "string_content": Key("texts", "Roles of messages whose content has to be a string."),
         "pictures": Key("yes", "`images` of a message holds what the model drew."),
         "message_keys": Key("texts", "What messages may have beside text and calls; it answers others with an error."),
         "names": Key("no", "`name` of a message is not understood."),

@@ -249,8 +249,14 @@ PROBES: dict[str, Callable[..., Probe]] = {
     "cache_key": lambda _: asked([{**ITEM_USER, "content": [{**TEXT, "cache": {"mode": "explicit"}}]}]),
     "file_urls": lambda _: asked([{**ITEM_USER, "content": [TEXT, FILE_URL]}]),
     "pictures": lambda _: answered(output=[{**MESSAGE, "content": [DRAWN]}]),
-    "string_content": lambda _: sent(
-        messages=[USER, {"role": "assistant", "content": [PARTS["text"], PARTS["text"]]}, USER]
+    "string_content": lambda role: sent(
+        messages=[
+            {"role": "system", "content": [PARTS["text"]]},
+            USER,
+            {"role": "assistant", "content": [PARTS["text"], PARTS["text"]], "tool_calls": [CALL]},
+            {**RESULT, "content": [PARTS["text"]]},
+            {"role": "user", "content": [PARTS["text"]]},
+        ]
     ),
     "result_names": lambda _: sent(
         messages=[USER, {"role": "assistant", "content": None, "tool_calls": [CALL]}, RESULT]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
 import pytest
@@ -158,10 +159,10 @@ FILE = {"type": "file", "file": {"file_id": "file-1"}}
         ("qwen", [TEXT, IMAGE], {"/messages/0/content/2"}),
         ("vllm", [TEXT, IMAGE], {"/messages/0/content/2"}),
         ("sglang", [TEXT, IMAGE], {"/messages/0/content/2"}),
-        ("deepseek", [TEXT], {"/messages/0/content/1", "/messages/0/content/2"}),
+        ("deepseek", TEXT["text"], {"/messages/0/content/1", "/messages/0/content/2"}),
     ],
 )
-def test_parts(vendor: str, sent: list[Node], told: set[str]) -> None:
+def test_parts(vendor: str, sent: list[Node] | str, told: set[str]) -> None:
     done = send(vendor, messages=[{"role": "user", "content": [TEXT, IMAGE, FILE]}])
     assert done.value["messages"][0]["content"] == sent
     assert {*fates(done)} == told
@@ -283,3 +284,55 @@ def test_images_by_url_are_lost_where_the_server_loads_none(vendor: str) -> None
     done = send(vendor, messages=[{"role": "user", "content": [text, *images]}])
     assert done.value["messages"][0]["content"] == [text, images[1]]
     assert fates(done) == {"/messages/0/content/1": "lost"}
+
+
+BLOCKS = [{"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}, {"type": "text", "text": "b"}]
+CLAUDE = {
+    "model": "m",
+    "max_tokens": 9,
+    "system": BLOCKS,
+    "messages": [
+        USER,
+        {"role": "assistant", "content": [*BLOCKS[1:] * 2, {"type": "tool_use", "id": "t1", "name": "f", "input": {}}]},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "t1", "content": BLOCKS[1:] * 2}, BLOCKS[0]],
+        },
+    ],
+}
+"""What coding agents send: blocks, and breakpoints among them."""
+
+
+@pytest.mark.parametrize("vendor", ["groq", "deepseek"])
+def test_contents_are_strings_where_the_server_takes_no_lists(vendor: str) -> None:
+    """https://github.com/QwenLM/qwen-code/issues/2318 https://github.com/OpenHands/OpenHands/issues/4643"""
+    messages = send(vendor, "anthropic-messages", **CLAUDE).value["messages"]
+    contents = [message["content"] for message in messages]
+    last = "a" if vendor == "deepseek" else [{"type": "text", "text": "a"}]
+    assert contents == ["a\n\nb", "q", "bb", "b\n\nb", last]
+    image = {"role": "user", "content": [TEXT, IMAGE]}
+    assert send("groq", messages=[image]).value["messages"] == [image]
+
+
+@pytest.mark.parametrize(
+    ("target", "written"),
+    [
+        ("openai-chat:openai", "prompt_cache_breakpoint"),
+        ("openai-chat:azure", "prompt_cache_breakpoint"),
+        ("openai-chat:openrouter", "cache_control"),
+        ("openai-chat:qwen", "cache_control"),
+        ("openai-chat:mistral", None),
+        ("openai-chat:cerebras", None),
+        ("openai-chat:xai", None),
+        ("openai-responses:openai", "prompt_cache_breakpoint"),
+        ("openai-responses:vllm", None),
+        ("openai-responses:open-responses", None),
+    ],
+)
+def test_breakpoints_of_a_cache_are_sent_where_the_server_has_them(target: str, written: str | None) -> None:
+    done = ul.convert(CLAUDE, source="anthropic-messages", target=target)
+    keys = {key for key in ("prompt_cache_breakpoint", "cache_control") if f'"{key}"' in json.dumps(done.value)}
+    assert keys == ({written} if written else set())
+    assert (
+        "/messages/2/content/1/cache_control" in [path for path, fate in fates(done).items() if fate == "lost"]
+    ) is (written is None)

@@ -87,14 +87,7 @@ def read_output_text(w: Node, r: Reader) -> Node:
     return read_cache(w, part, r) if w else part
 
 
-@assistant_parts.read("refusal")
-def read_refusal(w: Node, r: Reader) -> Node:
-    return {"type": "refusal", "refusal": _text_of(w, "refusal")}
-
-
-@assistant_parts.write("refusal")
-def write_refusal(c: Node, w: Writer) -> Node:
-    return {"type": "refusal", "refusal": c.pop("refusal", None)}
+assistant_parts.same("refusal", "refusal")
 
 
 @user_parts.read("image_url")
@@ -267,9 +260,8 @@ def write_file(c: Node, w: Writer) -> Node | None:
     # How a file was spelled is how it is sent, but to a server that has a spelling of its own.
     form = w.form(c, "file_url") if w.same or not w.dialect else None
     wanted = form if w.same else form or w.dialect.get("file_part")
-    if wanted == "document_url" and type(c.get("file_url")) is str and not c.get("file_data"):
-        return _write_document(c, w)
-    if form == "document_url" and str(c.get("file_data")).startswith("data:") and "file_url" not in c:
+    by_url = wanted == "document_url" and type(c.get("file_url")) is str and not c.get("file_data")
+    if by_url or (form == "document_url" and str(c.get("file_data")).startswith("data:") and "file_url" not in c):
         return _write_document(c, w)
     file = {key: c.pop(key) for key in _FILE_KEYS if key in c}
     data, media_type = file.get("file_data"), c.get("media_type")
@@ -279,9 +271,7 @@ def write_file(c: Node, w: Writer) -> Node | None:
             file["file_data"] = f"data:{media_type};base64,{data}"
     if "file_url" in c and w.form(c, "file_url") == "own":
         file["file_url"] = c.pop("file_url")
-    elif "file_url" in c and form == "data" and "file_data" not in file:
-        file["file_data"] = c.pop("file_url")
-    elif "file_data" not in file and type(c.get("file_url")) is str and w.dialect.get("file_urls"):
+    elif "file_data" not in file and type(c.get("file_url")) is str and (form == "data" or w.dialect.get("file_urls")):
         file["file_data"] = c.pop("file_url")
     if not file.keys() - {"filename"}:
         return None

@@ -19,12 +19,12 @@ from .tables import REQUEST
 __all__ = [
     "CHOICES",
     "fit",
+    "fit_messages",
     "give_back",
     "give_voice",
     "home_of",
     "keep_known",
     "leave_out_choices",
-    "mark_prefix",
     "read_own_names",
     "refused_images",
 ]
@@ -154,9 +154,29 @@ def keep_known(wire: Node, items: list[Node], w: Writer) -> Node:
     return wire
 
 
-def mark_prefix(messages: list[Node], w: Writer) -> None:
+def fit_messages(messages: list[Node], w: Writer) -> None:
+    """Make messages fit: texts as one string where the server takes no lists, the flag of an answer that was begun."""
+    if w.same:
+        return
+    _mark_prefix(messages, w)
+    roles = w.dialect.get("string_content", ())
+    for message in messages if roles else ():
+        content = message.get("content")
+        if message.get("role") in roles and type(content) is list and content and all(map(_is_plain_text, content)):
+            # What the model wrote goes on in its next part; other parts are paragraphs.
+            between = "" if message["role"] == "assistant" else "\n\n"
+            message["content"] = between.join(part["text"] for part in content)
+
+
+def _is_plain_text(part: Any) -> bool:
+    return (
+        type(part) is dict and part.keys() == {"type", "text"} and part["type"] == "text" and type(part["text"]) is str
+    )
+
+
+def _mark_prefix(messages: list[Node], w: Writer) -> None:
     """Set the flag with which the server goes on with the model's last message, in its own spelling."""
-    flag = None if w.same else w.dialect.get("prefix")
+    flag = w.dialect.get("prefix")
     last = messages[-1] if flag and messages else {}
     if flag is None or last.get("role") != "assistant" or not last.get("content") or last.get("tool_calls"):
         return

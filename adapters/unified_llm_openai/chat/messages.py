@@ -251,9 +251,6 @@ def write_assistant(group: list[Node], w: Writer) -> Node:
         content = write_arguments(content, form)
     if content == [] and not any(w.form(item, "content") == "parts" for item in group):
         content = "" if form == "empty" else None
-    if w.dialect.get("string_content") and not w.same and type(content) is list:
-        if all(part["type"] == "text" for part in content):
-            content = "".join(part["text"] for part in content)
     if before is not None:
         content = tagged_content(before, content)
     if content is not None or form != "absent":
@@ -341,8 +338,6 @@ def _write_message(c: Node, w: Writer) -> Node:
             w.form(others[0], "string") or (_is_plain(others[0]) and w.form(c, "content") != "parts")
         ):
             wire.update(w.piece(_write_string, others[0]))
-        elif others and w.dialect.get("string_content") and not w.same and all(map(_is_text, others)):
-            wire["content"] = "".join(w.piece(_write_string, part)["content"] for part in others)
         else:
             wire["content"] = w.nodes(assistant_parts, others)
             if len(wire["content"]) < len(others) and [part.keys() for part in wire["content"]] == [_PLAIN]:

@@ -22,7 +22,7 @@ from unified_llm.foundation.errors import InvalidBody
 
 from ..cache import read_cache, read_text_control, write_own_control, write_text_control
 from .content import takeable, takes_names, user_parts
-from .demands import CHOICES, fit, give_back, give_voice, keep_known, leave_out_choices, mark_prefix, read_own_names
+from .demands import CHOICES, fit, fit_messages, give_back, give_voice, keep_known, leave_out_choices, read_own_names
 from .messages import is_call, read_message_items, write_assistant
 from .settings import read_settings, write_settings
 from .tables import NEVER_NULL, REFUSES, REQUEST
@@ -76,7 +76,7 @@ def write_request(c: Node, w: Writer) -> Node:
         wire["model"] = w.model
     if w.dialect:
         fit(wire, c, w)
-        mark_prefix(written, w)
+        fit_messages(written, w)
     if is_foreign(w):
         if None in wire.values():
             for key in NEVER_NULL & wire.keys():

@@ -136,9 +136,7 @@ def _read_tools(w: Node, c: Node, r: Reader) -> None:
     if type(w.get("web_search_options")) is dict:
         options = w.pop("web_search_options")
         rest = Owned(options)
-        tool = {"type": "web_search"}
-        if "search_context_size" in rest:
-            tool["search_context_size"] = rest.pop("search_context_size")
+        tool = {"type": "web_search", **{key: rest.pop(key) for key in _SEARCH_KEYS if key in rest}}
         if rest.get("user_location") and type(rest["user_location"]) is dict:
             location = take(rest, "user_location")
             place: Node = {key: location.pop(key) for key in ("type",) if key in location}
@@ -168,6 +166,7 @@ def _function_of(tool: Any) -> Any:
     return {**function, **{key: value for key, value in tool.items() if key not in ("type", "function")}}
 
 
+_SEARCH_KEYS = ("search_context_size",)
 _SEARCHES = frozenset(("web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"))
 
 
@@ -204,9 +203,7 @@ def _write_tools(c: Node, wire: Node, w: Writer) -> None:
 
 
 def _write_web_search(c: Node, w: Writer) -> Node:
-    options: Node = {}
-    if "search_context_size" in c:
-        options["search_context_size"] = c.pop("search_context_size")
+    options: Node = {key: c.pop(key) for key in _SEARCH_KEYS if key in c}
     if type(c.get("user_location")) is dict:
         place = {key: value for key, value in c.pop("user_location").items() if value is not None or not w.crosses}
         added = w.crosses and "type" not in place
