@@ -24,7 +24,8 @@ from unified_llm.engine.shared.answer_ends import (
 
 from .errors import read_error, write_error
 from .turns import read_content, role_of, write_blocks
-from .values import FINISH, PROTOCOL, is_own, move, read_usage, write_usage
+from .usage import read_usage, write_usage
+from .values import FINISH, PROTOCOL, is_own, move
 
 __all__ = [
     "answered",
