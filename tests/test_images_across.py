@@ -108,6 +108,38 @@ def test_an_image_that_has_no_data_is_lost_and_told() -> None:
 SENT = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": DATA}}
 
 
+def _drawn(*more: Node) -> Node:
+    call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+    drawn = {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": DATA}
+    result = {"type": "function_call_output", "call_id": "c", "output": "done"}
+    return {"model": "m", "input": [{"role": "user", "content": "Draw."}, drawn, call, result, *more]}
+
+
+@pytest.mark.parametrize("more", [(), ({"role": "assistant", "content": "So."}, {"role": "user", "content": "Why?"})])
+def test_an_image_before_the_results_of_tools_is_sent_behind_them(more: tuple[Node, ...]) -> None:
+    """Nothing of the user's may stand between a call and its result."""
+    done = ul.convert(_drawn(*more), source=RESPONSES, target="anthropic-messages")
+    results = done.value["messages"][2]
+    assert [block["type"] for block in results["content"]] == ["tool_result", "image"]
+    assert results["content"][1] == SENT
+    assert not [loss for loss in done.losses if loss.fate == "lost"]
+    roles = [message["role"] for message in done.value["messages"]]
+    assert roles == ["user", "assistant", "user", "assistant", "user"][: len(roles)]
+    sent = ul.convert(_drawn(*more), source=RESPONSES, target="openai-chat").value["messages"]
+    assert [message["role"] for message in sent[:4]] == ["user", "assistant", "tool", "user"]
+    assert sent[3]["content"] == [{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{DATA}"}}]
+    turns = ul.convert(_drawn(*more), source=RESPONSES, target="amazon-converse").value["messages"]
+    assert [next(iter(block)) for block in turns[2]["content"]] == ["toolResult", "image"]
+
+
+def test_an_image_that_ends_a_conversation_is_lost_and_told() -> None:
+    """A message behind it would make another question of the request."""
+    history = _drawn()["input"][:2]
+    done = ul.convert({"model": "m", "input": history}, source=RESPONSES, target="anthropic-messages")
+    assert "image" not in str(done.value)
+    assert [loss.path for loss in done.losses if loss.fate == "lost"] == ["/input/1"]
+
+
 @pytest.mark.parametrize("kind", ["image/heic", "image/bmp", "image/svg+xml"])
 @pytest.mark.parametrize(
     "target", ["anthropic-messages", "amazon-converse", "openai-chat:openai", "openai-responses:azure"]

@@ -36,18 +36,34 @@ def _images(item: Node, refused: frozenset[str]) -> Iterator[Node]:
 
 
 def carry_images(m: Mending, refused: frozenset[str]) -> None:
-    """Put each image in front of the next message of the user; one without such a message stays where it is."""
+    """Put each image in front of the next message of the user, or behind the results of tools that come before it.
+
+    One that neither follows stays where it is: a message behind it would be another question.
+    """
     waiting: list[tuple[Node, list[Node]]] = []  # items, and their images
     gone: set[int] = set()
-    for item in [*m.items]:
-        if item.get("type") == "message" and not is_model(item) and not is_system(item):
-            if waiting:
-                parts = [part for each, found in waiting for part in _taken(m, each, found, gone)]
-                m.own(item, content=[*parts, *_content(item)])
+    behind: dict[int, Node] = {}
+    result: Node | None = None  # the last result of a tool since they were made
+    for item in [*m.items, None]:
+        if item is None or is_model(item):
+            if waiting and result is not None:
+                behind[id(result)] = m.make({"type": "message", "role": "user", "content": _all(m, waiting, gone)})
                 waiting = []
-        elif found := list(_images(item, refused)):
-            waiting.append((item, found))
+            result = None
+            if item is not None and (found := list(_images(item, refused))):
+                waiting.append((item, found))
+        elif item.get("type") != "message":
+            result = item
+        elif waiting and not is_system(item):
+            m.own(item, content=[*_all(m, waiting, gone), *_content(item)])
+            waiting = []
+    if behind:
+        m.put([each for item in m.items for each in (item, behind.get(id(item))) if each is not None])
     m.leave_out(gone)
+
+
+def _all(m: Mending, waiting: list[tuple[Node, list[Node]]], gone: set[int]) -> list[Node]:
+    return [part for item, found in waiting for part in _taken(m, item, found, gone)]
 
 
 def _content(item: Node) -> list[Node]:
