@@ -414,6 +414,31 @@ def test_a_search_for_tools_has_arguments_while_it_begins() -> None:
     assert [item["arguments"] for item in searches] == [{}]
 
 
+def test_what_an_mcp_server_gave_is_a_list_of_texts() -> None:
+    """As the API has it; the AI SDK refuses a text in its place. One that stood in Messages as a text stays one."""
+    call = {"type": "mcp_call", "id": "mcp_1", "server_label": "s", "name": "t", "arguments": "{}", "output": "o"}
+    body = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "output": [call]}
+    answer = ul.convert(body, source=RESPONSES, target=MESSAGES, kind="response").value
+    block = answer["content"][1]
+    assert (block["type"], block["content"]) == ("mcp_tool_result", [{"type": "text", "text": "o"}])
+    assert ul.convert(answer, source=MESSAGES, target=RESPONSES, kind="response").value["output"][0]["output"] == "o"
+    answer["content"][1] = {**block, "content": "o"}
+    assert ul.write(ul.read(answer, MESSAGES, "response"), MESSAGES, "response").value["content"] == answer["content"]
+
+
+@pytest.mark.parametrize(("said", "told"), [({}, "SUCCESS"), ({"status": "paywall"}, "PAYWALL")])
+def test_a_page_that_was_retrieved_says_so_at_generate_content(said: Node, told: str) -> None:
+    """The AI SDK refuses one without a status."""
+    item = {"type": "web_fetch_result", "results": [{"url": "https://e.x", **said}]}
+    response = ul.Response.model_validate({"model": "m", "output": [item]})
+    pages = [{"retrievedUrl": "https://e.x", "urlRetrievalStatus": f"URL_RETRIEVAL_STATUS_{told}"}]
+    answer = ul.write(response, CONTENT, "response").value
+    assert answer["candidates"][0]["urlContextMetadata"] == {"urlMetadata": pages}
+    del pages[0]["urlRetrievalStatus"]
+    own = {**answer, "candidates": [{**answer["candidates"][0], "urlContextMetadata": {"urlMetadata": pages}}]}
+    assert ul.write(ul.read(own, CONTENT, "response"), CONTENT, "response").value == own
+
+
 def test_a_citation_of_a_page_has_a_title() -> None:
     """Its URL, where the source has none: clients refuse null. The citation returns as it was."""
     found = {"type": "url_citation", "url": "https://e.x", "start_index": 0, "end_index": 3}

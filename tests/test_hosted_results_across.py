@@ -129,7 +129,8 @@ def test_the_error_of_a_remote_tool_is_the_text_of_its_result(error: Any, text: 
     body = of_openai({**CALL, "status": "failed", "error": error})
     done = convert(body, RESPONSES, MESSAGES)
     result = done.value["content"][1]
-    assert (result["type"], result["content"], result["is_error"]) == ("mcp_tool_result", text, True)
+    said = [{"type": "text", "text": text}]
+    assert (result["type"], result["content"], result["is_error"]) == ("mcp_tool_result", said, True)
     assert any(loss.path.startswith("/output/0/error") and loss.fate == "approximated" for loss in done.losses)
     step = convert(body, RESPONSES, INTERACTIONS).value["steps"][1]
     assert step["result"] == f"<tool_error>{text}</tool_error>"

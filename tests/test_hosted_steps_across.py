@@ -161,7 +161,8 @@ def test_a_failed_remote_tool_says_so_in_its_text() -> None:
     }
     assert fates == {"/content/1/is_error": "approximated", "/content/1/content": "approximated"}
     back, _ = converted(wire, "google-interactions", "anthropic-messages")
-    assert (back["content"][1]["is_error"], back["content"][1]["content"]) == (True, "closed")
+    said = [{"type": "text", "text": "closed"}]
+    assert (back["content"][1]["is_error"], back["content"][1]["content"]) == (True, said)
     again = ul.convert(wire, source="google-interactions", target="google-interactions", kind="response").value
     assert again == wire
 

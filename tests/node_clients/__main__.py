@@ -2,7 +2,7 @@
 
 They check what they get with types and schemas of their own. No key is needed, and nothing leaves the machine.
 `--program recorded` is apart: the AI SDK reads converted answers, those of the package and those of
-`UNIFIED_LLM_CORPUS`, and says what it understood; no gateway is between them.
+`UNIFIED_LLM_CORPUS`, without a gateway, and what it understood is compared with the answers.
 """
 
 from __future__ import annotations

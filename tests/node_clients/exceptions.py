@@ -60,7 +60,7 @@ _KNOWN: dict[str, tuple[tuple[str, ...], str]] = {
         openai-chat/stream/n_two_choices_one_chunk openai-chat/stream/n_two_choices_tools
         """,
     ),
-    "a message of Chat has one text, and this stream tells two at once": (
+    "a message of Chat has one text, and this stream has two at once": (
         BOTH,
         "openai-responses/stream/interleaved_items",
     ),

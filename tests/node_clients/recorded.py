@@ -1,7 +1,7 @@
-"""What the AI SDK makes of recorded answers and streams that were converted to the protocol it speaks.
+"""What the AI SDK makes of recorded answers and streams that were converted to the protocol it reads.
 
-Its schemas refuse what its authors never saw a provider send. What it understands is compared with what the answer says
-in its own protocol, as this library reads it there.
+Its schemas refuse what its authors never saw a provider send. What it understands is compared with the content of the
+answer in its own protocol, as this library reads it there.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FINISHES = {
     "cancelled": {"other", "length", "stop"},
     "other": {"other", "length", "stop"},
 }
-"""What the SDK may say of an end, by the canonical reason. No protocol but Google's has a word for the last five."""
+"""What the SDK may return, by the canonical reason. No protocol but Google's has a word for the last five."""
 Node = dict[str, Any]
 
 
@@ -85,7 +85,7 @@ def _cases(record: Node) -> Iterator[Case]:
             sent = suite.sse_bytes(ul.convert_stream(record["events"], source=source, target=target))
         else:
             sent = json.dumps(ul.convert(record["body"], source=source, target=target, kind="response").value).encode()
-        # Google's would ask on and on for the rest. A failed response is an error, as it should be.
+        # Google's client requests the rest without end. A failed response is an error, as it should be.
         if not any(word in sent for word in (b'"CONTINUATION"', b'"status": "failed"', b"event: response.failed")):
             yield Case(client, record, sent, says)
 
@@ -113,7 +113,7 @@ def _problem(case: Case, said: Node) -> str | None:
         return f"refused: {' '.join(said['problem'].split())[-300:]}"
     wanted, got = expected(case.says, case.client), understood(said)
     told = [
-        f"{name}: {wanted[name]!r} was said, {got[name]!r} understood"
+        f"{name}: {wanted[name]!r} in the answer, {got[name]!r} understood"
         for name in wanted
         if (got[name] not in wanted[name] if name in ("finish", "input") else got[name] != wanted[name])
     ]
@@ -121,7 +121,7 @@ def _problem(case: Case, said: Node) -> str | None:
 
 
 def understood(said: Node) -> Node:
-    """What the SDK says."""
+    """What the SDK returned."""
     parts, usage = said["content"], said["usage"]
     return {
         "text": _words(part["text"] for part in parts if part["type"] == "text"),
@@ -139,7 +139,7 @@ def understood(said: Node) -> Node:
 
 
 def expected(says: Node, client: str) -> Node:
-    """What it has to say. It reads no thoughts of Chat, of Responses only their summaries, and no sources of Chat."""
+    """What it has to return. Of Chat it reads neither thoughts nor sources, of Responses only summaries."""
     target = CLIENTS[client]
     items = says.get("output") or []
     parts = [part for item in items if item["type"] == "message" for part in _parts(item)]

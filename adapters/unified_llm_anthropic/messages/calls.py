@@ -12,11 +12,12 @@ from typing import Any
 
 from unified_llm.engine import Approximate, Context, Union, boolean, codec, constant, flatten, json, string, union
 from unified_llm.engine.bridge import cases_of
+from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.code_results import error_labels, error_text
 from unified_llm.foundation.json_codec import dump_text, load_text
 
-from .blocks import before, blocks, cases
+from .blocks import after, before, blocks, cases
 from .content import parts, said
 from .tables import CACHE, PROGRAMS
 from .tools import tools
@@ -169,7 +170,15 @@ def _mcp_result(c: Node, w: Writer, x: Context) -> Node:
             for keys in error_labels(c["error"]):
                 x.approximated(c, ("error", *keys), "sent as the text of the result")
             del made["error"]
+    if type(made["output"]) is str and not w.form(c, "text"):
+        made["output"] = [{"type": "output_text", "text": made["output"]}]  # as at the API; the AI SDK refuses a text
     return x.replaced(c, made)
+
+
+def _mcp_text(node: Node, wire: Node, r: Reader) -> Node:
+    if type(wire.get("content")) is str:
+        r.form(node, "text", True)
+    return node
 
 
 def _listing(c: Node, w: Writer, x: Context) -> Node | None:
@@ -200,6 +209,7 @@ def _listing(c: Node, w: Writer, x: Context) -> Node | None:
 
 before["mcp_call"] = lambda c, w, x: numbered(c, x)
 before["mcp_result"] = _mcp_result
+after["mcp_tool_result"] = _mcp_text
 before["mcp_list_tools"] = _listing
 
 # ---- what changes in mid conversation -------------------------------------------------------------------------------

@@ -104,7 +104,7 @@ def _page(c: Node, w: Writer, x: Context) -> Node | None:
         if made.pop(key, None) is not None:
             w.report(c, (key,), "parked", NOTE)
     made = {"cited_text": "", "url": "", **{key: value for key, value in made.items() if value is not None}}
-    if made["url"] and not made.get("title"):
+    if not made.get("title"):
         made["title"] = made["url"]  # the API has a title for each page, and clients' own schemas (AI SDK) refuse null
     proof = seal(ordered(node), f"url:{made['url']}", w.secret)
     made["opaque"] = [{"kind": "encrypted_index", "data": proof, "origin": {"protocol": w.protocol}}]

@@ -63,6 +63,9 @@ def write_code(c: Node, w: Writer) -> Node:
         w.added(own, "language", "the only one there is")
     if "code" in c:
         own["code"] = c.pop("code")
+    elif w.crosses:
+        own["code"] = ""
+        w.added(own, "code", "required; not in the source")
     call_id = c.get("call_id")
     own.update(write_id(c, w))
     wire = sealed_part(c, {"executableCode": own}, w)

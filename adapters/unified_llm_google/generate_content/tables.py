@@ -350,6 +350,7 @@ FORMS = {
     "padding": range(4),
     "role": ("null", "absent", "own", "other", "user", "function", "USER", "FUNCTION", "model", "MODEL",
              "assistant"),
+    "status": ("absent",),
     "support": range(MOST + 1),
     "system role": ("user", "model", "system"),
 }  # fmt: skip
