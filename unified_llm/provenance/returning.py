@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import TYPE_CHECKING, Any
 
 from ..engine.pairs.origins import is_own
@@ -214,12 +215,19 @@ def _repeated(answer: list[Node], items: list[Node], last: int) -> int:
     return last
 
 
-def restored(turn: Node, there: list[Node], wire: Any, reader: Reader, wires: dict[int, Any]) -> list[Node]:
-    """The answer as it was, under the ids the client gave its calls, if any, and with its cache breakpoints."""
+def restored(
+    turn: Node,
+    there: list[Node],
+    wire: Any,
+    reader: Reader,
+    wires: dict[int, Any],
+    once: Container[str] = frozenset(),
+) -> list[Node]:
+    """The answer as it was, under the ids the client gave its calls (`returned`), with its cache breakpoints."""
     called = _called(turn, there)
     origins = {id(one): other for one, other in called}
     renamed = {one.get("call_id"): other.get("call_id") for one, other in called}
-    dropped = set(returned(turn, there).values())
+    dropped = set(returned(turn, there, once).values())
     # Numbers of messages are those of another document: far apart from the numbers in this one.
     number = 1 + max((item["turn"] for item in there if type(item.get("turn")) is int), default=0)
     first = {one.get("type"): one for one in reversed(there)}
@@ -250,10 +258,17 @@ def _called(turn: Node, there: list[Node]) -> list[tuple[Node, Node]]:
     return list(zip(mine, theirs))
 
 
-def returned(turn: Node, there: list[Node]) -> dict[str, str]:
-    """The ids of an answer's calls, by those that had to be made because the client dropped them."""
+def returned(turn: Node, there: list[Node], once: Container[str] = frozenset()) -> dict[str, str]:
+    """The ids of an answer's calls, by those that had to be made because the client dropped them.
+
+    And by those of the client's own making that are in `once`: ids that one call of the conversation has.
+    """
     pairs = ((one.get("call_id"), other.get("call_id")) for one, other in _called(turn, there))
-    return {str(made): own for own, made in pairs if own and is_made(made) and not is_made(own)}
+    return {
+        str(made): own
+        for own, made in pairs
+        if own and made and own != made and not is_made(own) and (is_made(made) or made in once)
+    }
 
 
 def readdress(

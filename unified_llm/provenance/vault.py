@@ -9,7 +9,7 @@ apart whose conversations are equal; memory is bounded.
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from threading import Lock
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..foundation.generated_ids import is_made
 from ..foundation.json_codec import detached, dump
-from .answer_envelope import Shown, origins, pieces, shown
+from .answer_envelope import CALLS, Shown, origins, pieces, shown
 from .opaque import is_reply
 from .returning import goes_home, readdress, restored, returned
 from .threads import behind_answer, keys_of, opening, thread_later, walk
@@ -242,6 +242,7 @@ def unpark(node: Node, vault: Vault, reader: Reader | None = None, target: Write
     scratch: Any = reader or _Scratch()
     signed = reader is not None and reader.secret is not None
     names: dict[str, str] = {}
+    once: frozenset[str] | None = None
     clean = 0
     walked = list(walk(items, opening(node)))
     if target is not None and walked:
@@ -268,15 +269,27 @@ def unpark(node: Node, vault: Vault, reader: Reader | None = None, target: Write
                 wires = {id(item): wire for item, wire in reader.traced()}
             wire = next((wires[id(item)] for item in there if id(item) in wires), None)
             turn = {"items": found, "origin": origin}
-            new = returned(turn, there)
+            if once is None:
+                once = _once(items, target)
+            new = returned(turn, there, once)
             if new:
                 items = items if names else [*items]
                 names = {**new, **names}
                 readdress(items, last, end, names, scratch, wires)
-            out += items[done:at] + restored(turn, there, wire, scratch, wires)
+            out += items[done:at] + restored(turn, there, wire, scratch, wires, once)
             done = last
     readdress(items, clean, len(items), names, scratch, wires)
     return out + items[done:] if done else items
+
+
+def _once(items: list[Node], target: Writer | None) -> frozenset[str]:
+    """The ids that one call of a conversation has, on its way to a provider: a result with it answers no other call."""
+    if target is None or target.facing == "client":
+        return frozenset()
+    counted = Counter(
+        item["call_id"] for item in items if item.get("type") in CALLS and type(item.get("call_id")) is str
+    )
+    return frozenset(call_id for call_id, count in counted.items() if count == 1)
 
 
 def _kept(there: list[Node], before: str, vault: Vault) -> Iterator[tuple[int, int, list[Node]]]:

@@ -1,0 +1,91 @@
+"""Clients that make ids of calls anew (magentic, some of Gemini's): what was signed returns under its own ids."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import unified_llm as ul
+
+Node = dict[str, Any]
+CHAT, MESSAGES = "openai-chat", "anthropic-messages"
+TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}]
+
+
+def asked(*turns: Node) -> Node:
+    return {"model": "m", "messages": [{"role": "user", "content": "q"}, *turns], "tools": TOOLS}
+
+
+def called(*ids: str) -> Node:
+    calls = [
+        {"id": each, "type": "function", "function": {"name": "f", "arguments": json.dumps({"n": number})}}
+        for number, each in enumerate(ids)
+    ]
+    return {"role": "assistant", "tool_calls": calls}
+
+
+def results(*ids: str) -> list[Node]:
+    return [{"role": "tool", "tool_call_id": each, "content": f"result {n}"} for n, each in enumerate(ids)]
+
+
+def thought(data: str) -> Node:
+    return {"type": "thinking", "thinking": "Hm.", "signature": data}
+
+
+def answer(data: str, *ids: str) -> Node:
+    calls = [{"type": "tool_use", "id": each, "name": "f", "input": {"n": number}} for number, each in enumerate(ids)]
+    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "tool_use"}
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    return {**head, "content": [thought(data), *calls], "stop_sequence": None, "usage": usage}
+
+
+def exchanged(vault: ul.MemoryVault, request: Node, response: Node) -> None:
+    there = ul.convert(request, source=CHAT, target=MESSAGES, facing="provider", vault=vault)
+    ul.convert(
+        response, source=MESSAGES, target=CHAT, kind="response", facing="client", vault=vault, exchange=there.exchange
+    )
+
+
+def sent(vault: ul.MemoryVault, request: Node) -> list[Node]:
+    done = ul.convert(request, source=CHAT, target=MESSAGES, facing="provider", vault=vault)
+    found: list[Node] = done.value["messages"]
+    return found
+
+
+def ids_of(messages: list[Node]) -> list[str]:
+    blocks = [block for message in messages if isinstance(message["content"], list) for block in message["content"]]
+    return [each for block in blocks if (each := block.get("id") or block.get("tool_use_id"))]
+
+
+def signatures(messages: list[Node]) -> list[str]:
+    blocks = [block for message in messages if isinstance(message["content"], list) for block in message["content"]]
+    return [block["signature"] for block in blocks if "signature" in block]
+
+
+def test_calls_under_ids_of_the_clients_return_under_their_own() -> None:
+    vault = ul.MemoryVault()
+    exchanged(vault, asked(), answer("QUJD", "toolu_1", "toolu_2"))
+    history = asked(called("a", "b"), *results("a", "b"))
+    back = sent(vault, history)
+    assert signatures(back) == ["QUJD"]
+    assert ids_of(back) == ["toolu_1", "toolu_2", "toolu_1", "toolu_2"]
+    # And so they do in the next turn.
+    exchanged(vault, history, answer("REVG", "toolu_3"))
+    back = sent(vault, {**history, "messages": [*history["messages"], called("c"), *results("c")]})
+    assert signatures(back) == ["QUJD", "REVG"]
+    assert ids_of(back) == ["toolu_1", "toolu_2", "toolu_1", "toolu_2", "toolu_3", "toolu_3"]
+
+
+@pytest.mark.parametrize("second", ["kept", "not kept"])
+def test_an_id_that_two_calls_have_is_left_as_it_is(second: str) -> None:
+    """Some clients number the calls of each turn: a result must not be given to a call of another one."""
+    vault = ul.MemoryVault()
+    exchanged(vault, asked(), answer("QUJD", "toolu_1"))
+    history = asked(called("call_0"), *results("call_0"))
+    if second == "kept":
+        exchanged(vault, history, answer("REVG", "toolu_2"))
+    back = sent(vault, {**history, "messages": [*history["messages"], called("call_0"), *results("call_0")]})
+    first, its, other, results_of_it = ids_of(back)
+    assert (first, other) == (its, results_of_it), "each result answers its own call"
