@@ -12,6 +12,7 @@ import json
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
+from itertools import pairwise
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -257,14 +258,16 @@ def unpark(node: Node, vault: Vault, reader: Reader | None = None, target: Write
         # keeps is all there is only where envelopes were signed: without a secret they hold what it shows.
         echoed = set(_pieces(there))
         named = not any(is_made(item.get("call_id")) for item in there)
-        if echoed and signed and named:
+        moved = _are_stacked(there)
+        if echoed and signed and named and not moved:
             continue
         for at, last, found in _kept(there, before, vault):
             origin = next(origins(found), {})
-            if not goes_home(found, origin, target) or (echoed and named and echoed.issuperset(_pieces(found))):
-                continue
             at, last = start + at, start + last
             there = items[at:last]
+            all_there = echoed and named and echoed.issuperset(_pieces(found))
+            if not goes_home(found, origin, target) or (all_there and not (moved and _order(there) != _order(found))):
+                continue
             if reader is not None and not wires:
                 wires = {id(item): wire for item, wire in reader.traced()}
             wire = next((wires[id(item)] for item in there if id(item) in wires), None)
@@ -280,6 +283,17 @@ def unpark(node: Node, vault: Vault, reader: Reader | None = None, target: Write
             done = last
     readdress(items, clean, len(items), names, scratch, wires)
     return out + items[done:] if done else items
+
+
+def _are_stacked(items: list[Node]) -> bool:
+    """Whether a signed thought stands before another: a client may have moved them (Haystack puts all first)."""
+    signed = [item.get("type") == "reasoning" and bool(item.get("opaque")) for item in items]
+    return any(one and other for one, other in pairwise(signed))
+
+
+def _order(items: list[Node]) -> list[Any]:
+    """The order in which an answer thinks, speaks and calls."""
+    return [_pieces([item]) if item.get("type") == "reasoning" else item.get("type") for item in items]
 
 
 def _once(items: list[Node], target: Writer | None) -> frozenset[str]:

@@ -1,4 +1,7 @@
-"""Clients that make ids of calls anew (magentic, some of Gemini's): what was signed returns under its own ids."""
+"""Clients that send an answer back in another form: under ids of their own (magentic), thoughts first (Haystack).
+
+What was signed returns as it was.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import pytest
 import unified_llm as ul
 
 Node = dict[str, Any]
-CHAT, MESSAGES = "openai-chat", "anthropic-messages"
+CHAT, MESSAGES, INTERACTIONS = "openai-chat", "anthropic-messages", "google-interactions"
 TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}]
 
 
@@ -89,3 +92,34 @@ def test_an_id_that_two_calls_have_is_left_as_it_is(second: str) -> None:
     back = sent(vault, {**history, "messages": [*history["messages"], called("call_0"), *results("call_0")]})
     first, its, other, results_of_it = ids_of(back)
     assert (first, other) == (its, results_of_it), "each result answers its own call"
+
+
+def test_thoughts_that_a_client_puts_first_return_in_their_places() -> None:
+    vault = ul.MemoryVault()
+    steps: list[Node] = [
+        {"type": "thought", "summary": [{"type": "text", "text": "Hm."}], "signature": "QUJD"},
+        {"type": "model_output", "content": [{"type": "text", "text": "Let me look."}]},
+        {"type": "thought", "signature": "REVG"},
+        {"type": "function_call", "id": "c1", "name": "f", "arguments": {"n": 1}},
+        {"type": "function_call", "id": "c2", "name": "f", "arguments": {"n": 2}},
+    ]
+    tool = {"name": "f", "input_schema": {"type": "object", "properties": {}}}
+    question = {"model": "m", "max_tokens": 9, "tools": [tool], "messages": [{"role": "user", "content": "q"}]}
+    options: Node = {"vault": vault, "secret": b"a secret of this test, which is long"}
+    there = ul.convert(question, source=MESSAGES, target=INTERACTIONS, facing="provider", **options)
+    interaction = {"id": "i", "model": "m", "status": "requires_action", "steps": steps, "object": "interaction"}
+    options["exchange"] = there.exchange
+    answered = ul.convert(
+        interaction, source=INTERACTIONS, target=MESSAGES, kind="response", facing="client", **options
+    )
+    blocks = answered.value["content"]
+    moved = sorted(blocks, key=lambda block: "thinking" not in block["type"])
+    assert moved != blocks
+    results = [{"type": "tool_result", "tool_use_id": each, "content": "done"} for each in ("c1", "c2")]
+    del options["exchange"]
+    for sent in (blocks, moved):
+        turns = [{"role": "assistant", "content": sent}, {"role": "user", "content": results}]
+        request = {**question, "messages": [*question["messages"], *turns]}
+        back = ul.convert(request, source=MESSAGES, target=INTERACTIONS, facing="provider", **options)
+        found = back.value["input"][1:6]
+        assert [(s["type"], s.get("signature")) for s in found] == [(s["type"], s.get("signature")) for s in steps]
