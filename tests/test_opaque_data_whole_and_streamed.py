@@ -15,7 +15,7 @@ import pytest
 import unified_llm as ul
 
 Node = dict[str, Any]
-CHAT, GENERATE = "openai-chat", "google-generate-content"
+CHAT, GENERATE, RESPONSES = "openai-chat", "google-generate-content", "openai-responses"
 TEXT = {"type": "output_text", "text": "Hi"}
 MESSAGE = {"type": "message", "role": "assistant", "status": "completed", "content": [TEXT]}
 
@@ -73,3 +73,45 @@ def test_what_the_last_item_of_a_stream_keeps_is_not_lost(secret: bytes | None) 
             list(stream)
         fates.append([loss.fate for loss in stream.losses if loss.path.endswith("/thoughtSignature")])
     assert fates == [["parked"], ["lost"]]
+
+
+SIGNED_ALONE = [{"text": "The"}, {"text": " end"}, {"text": "", "thoughtSignature": "c2ln"}]
+"""How a stream ends whose text is signed: the signature comes with an empty text."""
+
+
+@pytest.mark.parametrize("secret", [None, b"a secret of this test, which is long"])
+def test_an_empty_text_that_is_only_signed_is_no_part_of_a_response(secret: bytes | None) -> None:
+    """Clients that put a line between the parts of a message would end each answer with one."""
+    head = {"responseId": "r", "modelVersion": "gemini-3-pro-preview"}
+
+    def body(parts: list[Node], **end: str) -> Node:
+        return {**head, "candidates": [{"index": 0, "content": {"role": "model", "parts": parts}, **end}]}
+
+    frames = [{"event": None, "data": body([part])} for part in SIGNED_ALONE[:2]]
+    frames.append({"event": None, "data": body(SIGNED_ALONE[2:], finishReason="STOP")})
+    events = list(ul.convert_stream(frames, source=GENERATE, target=RESPONSES, secret=secret))
+    kinds = [event["data"]["type"].removeprefix("response.") for event in events]
+    assert [kind for kind in kinds if kind.startswith(("content_part", "output_text"))] == [
+        "content_part.added",
+        "output_text.delta",
+        "output_text.delta",
+        "output_text.done",
+        "content_part.done",
+    ]
+    whole = body([{"text": "The end"}, SIGNED_ALONE[2]], finishReason="STOP")
+    said = ul.convert(whole, source=GENERATE, target=RESPONSES, kind="response", secret=secret).value["output"]
+    for output in (events[-1]["data"]["response"]["output"], said):
+        assert [[part["text"] for part in item.get("content", ())] for item in output] == [["The end"], []]
+        asked = {"model": "m", "input": [{"role": "user", "content": "q"}, *output, {"role": "user", "content": "r"}]}
+        back = ul.convert(asked, source=RESPONSES, target=GENERATE, secret=secret).value["contents"][1]["parts"]
+        assert back == [{"text": "The end"}, SIGNED_ALONE[2]], "and it returns"
+
+
+def test_an_empty_text_that_nobody_signed_stays_a_part() -> None:
+    parts = [{"type": "output_text", "text": text, "annotations": []} for text in ("Hi", "")]
+    message = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": parts}
+    node = {"id": "r", "model": "m", "output": [message], "status": "completed"}
+    for target in (RESPONSES, f"{RESPONSES}:open-responses"):
+        last = list(ul.write_stream(ul.decompose(ul.read(node, RESPONSES, "response")), target))
+        ended = next(event["data"] for event in last if event["event"] == "response.completed")
+        assert [part["text"] for part in ended["response"]["output"][0]["content"]] == ["Hi", ""]

@@ -40,7 +40,7 @@ def untrusted(node: Node) -> Node | None:
 def joined_parts(item: Node, parts: Any) -> Any:
     """The content of a message with the opaque data of those parts of an untrusted envelope whose text it shows.
 
-    A string becomes one part: a string has no place for opaque data.
+    A string becomes one part: a string has no place for opaque data. A signed empty text at the end may not be shown.
     """
     content = item.get("content")
     shown = [{"type": "output_text", "text": content}] if type(content) is str else content
@@ -54,7 +54,11 @@ def joined_parts(item: Node, parts: Any) -> Any:
             if (found := next(same, None)) is not None:
                 part, at = {**part, "opaque": parts[found]["opaque"]}, found + 1
         out.append(part)
-    return out if at else content
+    end = len(parts)
+    while end > at and parts[end - 1].get("text") == "" and parts[end - 1].get("opaque"):
+        end -= 1
+    out += [{"type": "output_text", "text": "", "opaque": part["opaque"]} for part in parts[end:]]
+    return out if len(parts) > end or at else content
 
 
 # What a client adds to an answer, beside messages: results of calls that it made, decisions that it took.

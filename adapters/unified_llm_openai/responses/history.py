@@ -37,7 +37,7 @@ from .opaque import is_foreign_piece
 from .tables import CORE_ITEMS, SLUG
 from .usual import read_usual, write_usual
 
-__all__ = ["NOT_SAID", "has_foreign", "is_own", "mark_run", "read_items", "write_item", "write_items"]
+__all__ = ["NOT_SAID", "has_foreign", "is_only_signed", "is_own", "mark_run", "read_items", "write_item", "write_items"]
 
 Node = dict[str, Any]
 
@@ -220,7 +220,12 @@ def write_item(node: Node, w: Writer, *position: Any) -> list[Node]:
         del w.context["sealed"]
         _in_envelope(w, mark)
         return [] if wire is None else [wire]
+    empty = _only_signed(node, w)
     wire = w.node(family, node)
+    if empty and wire is not None:
+        texts = (number for number, part in enumerate(wire["content"]) if part.get("type") == "output_text")
+        left = {place for place, is_empty in zip(texts, empty) if is_empty}
+        wire["content"] = [part for place, part in enumerate(wire["content"]) if place not in left]
     _in_envelope(w, mark)
     carrier = {"type": "reasoning", "id": made_id("rs", w.seed, *position), "summary": [], "encrypted_content": sealed}
     w.added(carrier, "id", "item added to hold an envelope")
@@ -246,6 +251,26 @@ def _in_envelope(w: Writer, mark: int) -> None:
         node, keys, fate, _, capability = w.raw[at]
         if fate == "lost" and w.restores(keys or ("item",)):
             w.raw[at] = (node, keys, "parked", "kept in an envelope", capability)
+
+
+def is_only_signed(part: Any, at: int, w: Writer) -> bool:
+    """Whether a text of a message, behind its first part, is empty, and there for another provider's opaque data alone.
+
+    Clients that put a line between parts would have an empty one; the envelope holds it.
+    """
+    if not at or type(part) is not dict or part.get("text") != "" or part.get("annotations"):
+        return False
+    return any(is_foreign_piece(piece, w) for piece in part.get("opaque") or ())
+
+
+def _only_signed(node: Node, w: Writer) -> list[bool]:
+    """Which of the texts of a message are there for opaque data alone; nothing where none is."""
+    content = node.get("content") if node.get("type") == "message" else None
+    parts = enumerate(content if type(content) is list else ())
+    found = [
+        is_only_signed(part, at, w) for at, part in parts if type(part) is dict and part.get("type") == "output_text"
+    ]
+    return found if True in found else []
 
 
 def has_foreign(node: Node, w: Writer) -> bool:

@@ -1,4 +1,4 @@
-"""What is clear only when an item has ended: citations that come after their text, and that the answer was cut off."""
+"""What is clear only when an item has ended: late citations, texts without anything in them, an answer cut off."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from unified_llm.streams.block_writer import LateCitations
 from .complete import complete_text
 from .content import foreign_citations
 from .events import TERMINAL
+from .history import is_only_signed
 from .response import status_of
 from .stream_state import Place
 
-__all__ = ["add_late", "is_cut_off"]
+__all__ = ["EmptyTexts", "add_late", "is_cut_off"]
 
 Node = dict[str, Any]
 
@@ -54,3 +55,40 @@ def is_cut_off(held: Node, event: Node) -> bool:
     response = event.get("response") or {}
     is_last = len(response.get("output") or ()) <= (held.get("output_index") or 0) + 1
     return is_last and event.get("type") in TERMINAL and status_of(response) == "incomplete"
+
+
+class EmptyTexts:
+    """The beginning of a text behind another one, held until it is clear whether there is anything in it.
+
+    One that is empty, and there for another provider's opaque data alone, is left out.
+    """
+
+    def __init__(self, w: Writer) -> None:
+        self.w = w
+        self.held: list[Node] = []
+
+    def takes(self, event: Node, kind: str, places: dict[Any, Place | None]) -> bool:
+        """Whether an event is held, or left out with those that are."""
+        place = places.get(event.get("output_index", 0))
+        if place is None:
+            return False
+        if not self.held:
+            begins = kind == "response.content_part.added" and bool(event.get("content_index"))
+            begins = begins and event["part"] == {"type": "output_text", "text": ""}
+            self.held += [event] if begins else []
+            return begins
+        if any(event.get(key) != self.held[0].get(key) for key in ("output_index", "content_index")):
+            return False
+        if kind == "response.output_text.done" and not event.get("text"):
+            self.held.append(event)
+            return True
+        if kind == "response.content_part.done" and is_only_signed(event["part"], event["content_index"], self.w):
+            place.left.add(event["content_index"])
+            self.held = []
+            return True
+        return False
+
+    def released(self) -> list[Node]:
+        """The events that were held: there is something behind them."""
+        held, self.held = self.held, []
+        return held

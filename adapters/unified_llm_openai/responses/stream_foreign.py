@@ -27,7 +27,7 @@ from .errors import response_error, whole, write_error_node
 from .events import EVENTS, FAMILY, HOT, LIFECYCLE, SIMPLE, STRICT_NAMES, TERMINAL
 from .folded import fold_result, is_open, key_of
 from .history import has_foreign, write_item
-from .late import add_late, is_cut_off
+from .late import EmptyTexts, add_late, is_cut_off
 from .response import give_error, pop_implied, resource, status_of
 from .stream_state import ENDS, WHOLE, Place, beginning_of, late_text
 from .summaries import EVENTS_SUMMARIZED, summarized, wants_summary
@@ -53,6 +53,7 @@ class ForeignWriter:
         self.late = LateCitations()
         # The end of a message, until it is clear whether the answer breaks off there.
         self.held: Event | None = None
+        self.empty = EmptyTexts(w)
         self.head: Node = {}
         self.state = "idle"
         self.summarizes = wants_summary(w)
@@ -102,6 +103,10 @@ class ForeignWriter:
         if self.state == "ended":
             return []
         out = self._let_go(event)
+        if self.empty.takes(event, kind, self.places):
+            return out
+        for each in self.empty.released():
+            out += self._inside(each, each["type"], self.places[each.get("output_index", 0)])  # type: ignore[arg-type]
         if self.running and (kind in TERMINAL or kind == "error"):
             out += [each for call in tuple(self.running) for each in self._whole(*self.running.pop(call))]
         if kind in LIFECYCLE or kind == "error":
