@@ -21,7 +21,7 @@ from unified_llm.engine.shared.text_fallbacks import part_as_text
 from . import transcription
 from .logprobs import are_tokens, write_logprobs
 from .media import MEDIA, SOUNDS, read_media, read_modifiers, write_media, write_modifiers
-from .signature import SLOT, attach_sealed, is_foreign, park, read_signature, sealed_text, write_signature
+from .signature import SLOT, attach_sealed, is_foreign, park, place_opened, read_signature, sealed_text, write_signature
 from .spelling import actual, to_camel, to_snake
 from .tables import PART, PROTOCOL, REFUSES
 
@@ -62,10 +62,7 @@ def read_parts(wires: list[Any], model: bool, r: Reader, at: tuple[Any, ...], co
             r.made(node, wire)
         opened = r.context.pop("opened", None)
         if opened:
-            # What a client showed as a thought is in the envelope, whole.
-            if out and out[-1]["type"] == "reasoning" and any(item.get("type") == "reasoning" for item in opened):
-                out.pop()
-            out += [r.made(item, wire) for item in opened]
+            place_opened([r.made(item, wire) for item in opened], out, apart=node["type"] == "summary_text")
             if node.get("text") == "" and "opaque" not in node and node.get("extra"):
                 continue
         kind = node["type"]

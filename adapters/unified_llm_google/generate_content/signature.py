@@ -20,7 +20,17 @@ from unified_llm.provenance.opaque import anchor_of, is_constant, is_envelope, o
 
 from ..constants import CONSTANTS
 
-__all__ = ["KIND", "SLOT", "attach_sealed", "is_foreign", "park", "read_signature", "sealed_text", "write_signature"]
+__all__ = [
+    "KIND",
+    "SLOT",
+    "attach_sealed",
+    "is_foreign",
+    "park",
+    "place_opened",
+    "read_signature",
+    "sealed_text",
+    "write_signature",
+]
 
 Node = dict[str, Any]
 
@@ -51,6 +61,21 @@ def read_signature(w: Node, node: Node, r: Reader, slot: str) -> None:
     if r.secret is not None:
         # Reasoning that this surface does not show: a client may not add an item.
         r.context.setdefault("opened", []).extend(opened.get("items") or ())
+
+
+def place_opened(opened: list[Node], out: list[Node], apart: bool) -> None:
+    """Put the items of an envelope where they were; a thought that a client was shown of them is there already, whole.
+
+    `apart` is for an envelope on a thought. None of ours is on one: a client that keeps signatures as thoughts took it
+    off the text before it, or off the first piece of that, so the items stand before the text.
+    """
+    reasoning = [item for item in opened if item.get("type") == "reasoning"]
+    place = len(out)
+    if apart and reasoning and out and out[-1]["type"] == "message":
+        place -= 1
+        reasoning = [item for item in reasoning if item.get("summary") or item.get("content")]
+    first = place - 1 if reasoning and place and out[place - 1]["type"] == "reasoning" else place
+    out[first:place] = opened
 
 
 def _own(piece: Any, w: Writer) -> bool:
