@@ -156,3 +156,35 @@ def test_an_overflow_has_the_words_that_clients_compact_at(source: str, target: 
     else:
         assert done.value["message"] == f"Input is too long for requested model: {message}"
     assert any(loss.path == "/error/message" and loss.fate == "approximated" for loss in done.losses)
+
+
+@pytest.mark.parametrize(
+    ("source", "body"),
+    [
+        (RESPONSES, {"error": {"message": "Your input exceeds the context window of this model.",
+                               "type": "invalid_request_error", "code": "context_length_exceeded"}}),
+        ("amazon-converse", {"message": "Input is too long for requested model."}),
+    ],
+)  # fmt: skip
+def test_an_overflow_has_the_words_that_clients_of_chat_look_for(source: str, body: Any) -> None:
+    """LiteLLM sees the text of an error of Chat and not its code."""
+    said = body.get("error", body)["message"]
+    http = {"status": 400, "headers": {"x-amzn-errortype": "ValidationException"}}
+    done = ul.convert(body, source=source, target=CHAT, kind="error", http=http)
+    assert done.value["error"]["message"] == f"This model's maximum context length is exceeded: {said}"
+    assert done.value["error"]["code"] == "context_length_exceeded"
+    assert any(loss.path.endswith("/message") and loss.fate == "approximated" for loss in done.losses)
+
+
+@pytest.mark.parametrize(
+    ("source", "body"),
+    [
+        (MESSAGES, {"type": "error", "error": {"type": "invalid_request_error",
+                                               "message": "prompt is too long: 9 tokens > 8 maximum"}}),
+        ("google-generate-content", {"error": {"code": 400, "status": "INVALID_ARGUMENT", "message":
+                                     "The input token count (9) exceeds the maximum number of tokens allowed (8)."}}),
+    ],
+)  # fmt: skip
+def test_words_that_clients_of_chat_know_stay(source: str, body: Any) -> None:
+    done = ul.convert(body, source=source, target=CHAT, kind="error", http={"status": 400})
+    assert done.value["error"]["message"] == body["error"]["message"]

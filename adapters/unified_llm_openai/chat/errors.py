@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from unified_llm.engine.pairs.mapping import Fated
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.error_headers import read_hints, read_http
@@ -25,6 +26,15 @@ __all__ = ["read_error", "read_error_node", "write_error", "write_error_body"]
 Node = dict[str, Any]
 
 _FIELDS = ("message", "code", "param")
+_TOO_LONG = "This model's maximum context length is exceeded"
+# Clients that see no code, but the text (LiteLLM), look for OpenAI's words or for those of some other providers.
+_OVERFLOW = (
+    "maximum context length",
+    "configured limit",
+    "prompt is too long",
+    "exceed context limit",
+    "maximum number of tokens allowed",
+)
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -219,5 +229,15 @@ def _write_error(c: Node, w: Writer) -> Node:
     if form is None and w.source != w.protocol:
         fit_code(kind, c, wire, w)
         tell_type(said, c, wire, w)
+        if kind == "context_overflow":
+            _fit_message(c, wire)
     pop_http(c, w)
     return wire
+
+
+def _fit_message(c: Node, wire: Node) -> None:
+    """Give the message of a conversation that is too long the words that clients of this protocol look for."""
+    message = wire.get("message")
+    if type(message) is str and not any(words in message.lower() for words in _OVERFLOW):
+        wire["message"] = f"{_TOO_LONG}: {message}"
+        c["message"] = Fated("approximated", "in the words that clients look for")
