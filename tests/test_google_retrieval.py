@@ -95,7 +95,7 @@ def test_a_store_that_is_searched_with_a_filter_is_not_searched_without() -> Non
         wire, losses = to_interactions({"retrieval": {"vertexAiSearch": search}})
         assert wire == []
         key = "filter" if "filter" in search else "data_store_specs"
-        why = f"withheld: the target cannot restrict it by vertex_ai_search_config.{key}"
+        why = f"withheld: the target cannot restrict it by data_store_config.{key}"
         assert losses == [("/tools/0/retrieval", "lost", why)]
 
 

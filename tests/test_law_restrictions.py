@@ -67,19 +67,19 @@ SAMPLES: list[tuple[str, Node, str, Any]] = [
     ("retrieval", {}, "retrieval_types", ["exa_ai_search"]),
     ("retrieval", {}, "retrieval_types", ["sentinel"]),
     *(
-        ("retrieval", {"retrieval_types": [source]}, f"{source}_config.{field}", value)
-        for source, field, value in (
-            ("vertex_ai_search", "datastores", ["sentinel"]),
-            ("vertex_ai_search", "datastores", ["sentinel", "b"]),
-            ("vertex_ai_search", "engine", "sentinel"),
-            ("vertex_ai_search", "filter", "a = sentinel"),
-            ("vertex_ai_search", "data_store_specs", [{"data_store": "sentinel"}]),
-            ("vertex_ai_search", "data_store_specs", [{"data_store": "d", "filter": "a = sentinel"}]),
-            ("rag_store", "rag_resources", [{"rag_corpus": "sentinel"}]),
-            ("rag_store", "rag_corpora", ["sentinel"]),
-            ("rag_store", "rag_retrieval_config", {"filter": {"metadata_filter": "a = sentinel"}}),
-            ("exa_ai_search", "custom_config", {"includeDomains": ["sentinel"]}),
-            ("parallel_ai_search", "custom_config", {"include_domains": ["sentinel"]}),
+        ("retrieval", {"retrieval_types": [source]}, f"{config}_config.{field}", value)
+        for source, config, field, value in (
+            ("vertex_ai_search", "data_store", "datastores", ["sentinel"]),
+            ("vertex_ai_search", "data_store", "datastores", ["sentinel", "b"]),
+            ("vertex_ai_search", "data_store", "engine", "sentinel"),
+            ("vertex_ai_search", "data_store", "filter", "a = sentinel"),
+            ("vertex_ai_search", "data_store", "data_store_specs", [{"data_store": "sentinel"}]),
+            ("vertex_ai_search", "data_store", "data_store_specs", [{"data_store": "d", "filter": "a = sentinel"}]),
+            ("rag_store", "rag_store", "rag_resources", [{"rag_corpus": "sentinel"}]),
+            ("rag_store", "rag_store", "rag_corpora", ["sentinel"]),
+            ("rag_store", "rag_store", "rag_retrieval_config", {"filter": {"metadata_filter": "a = sentinel"}}),
+            ("exa_ai_search", "exa_ai_search", "custom_config", {"includeDomains": ["sentinel"]}),
+            ("parallel_ai_search", "parallel_ai_search", "custom_config", {"include_domains": ["sentinel"]}),
         )
     ),
     ("code_interpreter", {"container": {"type": "auto"}}, "container.network_policy", DENIED),

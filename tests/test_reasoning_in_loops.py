@@ -286,7 +286,7 @@ def test_a_loop_of_tools_opens_with_a_thought_or_has_no_budget(target: str, mode
 
 @pytest.mark.parametrize("dropped", [False, True])
 def test_reasoning_without_a_signature_returns_over_generate_content_and_nothing_beside_it(dropped: bool) -> None:
-    """What a server has in the choice besides is lost, as the report says."""
+    """What a server has in the choice besides is lost, and reported."""
     call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     message = {"role": "assistant", "content": None, "reasoning_content": "Well.", "odd": 1, "tool_calls": [call]}
     choice = {"index": 0, "message": message, "finish_reason": "tool_calls", "token_ids": [1]}

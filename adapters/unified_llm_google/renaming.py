@@ -28,7 +28,7 @@ def named(keys: str, spell: Callable[[str], str] = str, **below: Names) -> Names
 
 
 def inverse(names: Names) -> Names:
-    """The names of the way back."""
+    """The names for the reverse."""
     return {other: (key, None if below is None else inverse(below)) for key, (other, below) in names.items()}
 
 

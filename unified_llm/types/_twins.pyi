@@ -1609,7 +1609,7 @@ class RetrievalTool(ToolBase, total=False):
 
     type: Literal["retrieval"]
     retrieval_types: list[str] | None
-    vertex_ai_search_config: dict[str, Any] | None
+    data_store_config: dict[str, Any] | None
     rag_store_config: dict[str, Any] | None
     exa_ai_search_config: dict[str, Any] | None
     parallel_ai_search_config: dict[str, Any] | None

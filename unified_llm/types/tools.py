@@ -242,7 +242,7 @@ class RetrievalTool(ToolBase):
 
     type: Literal["retrieval"] = "retrieval"
     retrieval_types: Annotated[list[str] | None, cap("tools.hosted.other"), narrows()] = None
-    vertex_ai_search_config: Annotated[
+    data_store_config: Annotated[
         dict[str, Any] | None,
         cap("tools.hosted.other"),
         narrows(at=("datastores", "engine", "filter", "data_store_specs")),

@@ -44,13 +44,18 @@ _BACK = {source: inverse(names) for source, names in _NAMES.items()}
 _ONE = "datastore"
 
 
+def _config_of(source: str) -> str:
+    """The canonical settings of a source."""
+    return "data_store_config" if source == "vertex_ai_search" else f"{source}_config"
+
+
 def _read_source(w: Node, key: str, source: str, tool: Node, r: Reader, at: tuple[str, ...]) -> None:
     """The settings of one source, from the object under `key` or from `w` itself."""
     if source not in _NAMES or (key and type(w.get(key)) is not dict):
         return
     own = take(w, key) if key else w
     config = renamed(own, _NAMES[source])
-    name = f"{source}_config"
+    name = _config_of(source)
     for hub, wire in _places(config, _BACK[source]):
         r.place(tool, (name, *hub), (*at, *wire))
     if source == "vertex_ai_search" and type(own.get(_ONE)) is str:
@@ -101,7 +106,7 @@ for _key in _PARTNERS:
 
 def _write_source(c: Node, source: str) -> Node:
     """The settings of one source, as far as they are known here."""
-    name = f"{source}_config"
+    name = _config_of(source)
     if type(c.get(name)) is not dict or source not in _BACK:
         return {}
     own = take(c, name)

@@ -127,6 +127,7 @@ def _ours(stores: Any) -> bool:
 
 
 _SOURCES = ("vertex_ai_search", "rag_store", "exa_ai_search", "parallel_ai_search")
+_HUBS = {"vertex_ai_search_config": "data_store_config"}
 _CONFIGS = {
     "vertex_ai_search_config": named("datastores engine"),
     "rag_store_config": named(
@@ -145,7 +146,13 @@ _CONFIGS = {
 
 @tools.read("retrieval")
 def read_retrieval(w: Node, r: Reader) -> Node:
-    return {"type": "retrieval", **{key: w.pop(key) for key in ("retrieval_types", *_CONFIGS) if key in w}}
+    tool: Node = {"type": "retrieval"}
+    for key in ("retrieval_types", *_CONFIGS):
+        if key in w:
+            hub = _HUBS.get(key, key)
+            tool[hub] = w.pop(key)
+            r.place(tool, (hub,), (key,))
+    return tool
 
 
 @tools.write("retrieval")
@@ -155,10 +162,11 @@ def write_retrieval(c: Node, w: Writer) -> Node | None:
     if w.crosses and not (type(types) is list and all(each in _SOURCES for each in types)):
         return None
     for key in ("retrieval_types", *_CONFIGS):
-        if key in c and (type(c[key]) is not dict or not w.crosses):
-            wire[key] = c.pop(key)
-        elif key in c:
-            own = take(c, key)
+        hub = _HUBS.get(key, key)
+        if hub in c and (type(c[hub]) is not dict or not w.crosses):
+            wire[key] = c.pop(hub)
+        elif hub in c:
+            own = take(c, hub)
             _tell_stores(own)
             wire[key] = renamed(own, _CONFIGS[key])
             ranking = (wire[key].get("rag_retrieval_config") or {}).get("ranking")

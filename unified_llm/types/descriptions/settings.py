@@ -157,7 +157,7 @@ SETTINGS: Final = {
     "max_num_results": "Maximum number of results.",
     "ranking_options": "How results are ranked.",
     "retrieval_types": "Kinds of retrieval that the model may use.",
-    "vertex_ai_search_config": "Data stores or the engine of Vertex AI Search.",
+    "data_store_config": "Data stores or the engine that are searched.",
     "rag_store_config": "Corpora of a RAG store, and how they are searched.",
     "exa_ai_search_config": "API key and parameters of Exa.",
     "parallel_ai_search_config": "API key and parameters of Parallel.",
