@@ -155,9 +155,7 @@ def expected(says: Node, client: str) -> Node:
     told: Node = {
         "text": _words(part.get(texts.get(part["type"], "")) or "" for part in parts),
         "calls": [call for item in items for call in _calls(item, target)],
-        "finish": {"content-filter", "tool-calls"}
-        if any(part["type"] == "refusal" for part in parts)
-        else _finishes(says),
+        "finish": _finishes(says, any(part["type"] == "refusal" for part in parts)),
     }
     if client in ("ai, OpenAI-compatible", "ai, Anthropic", "ai, Google"):
         told["reasoning"] = _words(thoughts)
