@@ -9,6 +9,7 @@ FRAMES ?= .venv-frameworks
 SDKS   ?= .venv-bench-sdks
 AGENTS ?= .agents
 NODE   ?= .node
+CLIENTS ?= .clients
 ARGS   ?=
 
 # Many containers set it, and then each process of a test compiles everything again.
@@ -17,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP = -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pythons steady fuzz sweep soak frameworks frameworks-most frameworks-google agents node lint types types-mypy \
+.PHONY: help demo test pythons steady fuzz sweep soak frameworks frameworks-most frameworks-google agents node clients lint types types-mypy \
 	types-pyright bench growth docs clean
 
 help: ## list the targets
@@ -58,6 +59,12 @@ agents: $(VENV)/.stamp-dev $(AGENTS)/.stamp ## run agent CLIs of npm through the
 node: $(VENV)/.stamp-dev $(NODE)/.stamp ## run SDKs and frameworks of npm through the gateway on every protocol (ARGS="--program ai_sdk")
 	@PYTHONPATH=tests $(VENV)/bin/python -m node_clients --packages $(NODE) $(ARGS)
 
+CLIENT_REQUIREMENTS = $(wildcard tests/python_clients/requirements/*.txt)
+CLIENT_STAMPS = $(CLIENT_REQUIREMENTS:tests/python_clients/requirements/%.txt=$(CLIENTS)/%/.stamp)
+
+clients: $(VENV)/.stamp-dev $(CLIENT_STAMPS) ## run Python frameworks of PyPI through the gateway on every protocol (ARGS="--program dspy_client")
+	@PYTHONPATH=tests $(VENV)/bin/python -m python_clients --environments $(CLIENTS) $(ARGS)
+
 lint: $(VENV)/.stamp-dev ## check style with ruff
 	$(VENV)/bin/python -m ruff check --output-format concise . $(ARGS)
 
@@ -80,7 +87,7 @@ docs: $(VENV)/.stamp-dev ## run every example and command in the docstrings and 
 	$(VENV)/bin/python -m pytest -q tests/test_docs.py $(ARGS)
 
 clean: ## remove environments, caches and builds
-	rm -rf $(VENV) $(VENV)-3.* $(BENCH) $(SDKS) $(FRAMES) $(FRAMES)-google $(AGENTS) $(NODE) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-3.* $(BENCH) $(SDKS) $(FRAMES) $(FRAMES)-google $(AGENTS) $(NODE) $(CLIENTS) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find unified_llm adapters tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # `python -m venv` on an environment that is there leaves what is installed in it, so an interrupted set-up heals itself.
@@ -131,4 +138,11 @@ $(NODE)/.stamp: tests/node_clients/package.json
 	@command -v npm >/dev/null || { echo "npm (of Node.js 20 or newer) was not found"; exit 1; }
 	@echo "Installing SDKs and frameworks of npm into $(NODE) (once)"
 	@mkdir -p $(@D) && cp $< $(@D) && cd $(@D) && npm install --no-package-lock --no-audit --no-fund --loglevel=error
+	@touch $@
+
+# One environment for each framework: they require different versions of the same SDKs.
+$(CLIENTS)/%/.stamp: tests/python_clients/requirements/%.txt
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer was not found; set PYTHON=/path/to/python3"; exit 1; }
+	@echo "Installing the frameworks of $< into $(@D) (once)"
+	@$(PYTHON) -m venv $(@D) && $(@D)/bin/python $(PIP) --no-compile -r $<
 	@touch $@
