@@ -29,6 +29,19 @@ def test_a_request_that_is_none_is_refused_in_the_words_of_the_surface(surface: 
     assert caught.value.status_code == 400  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("source", ["openai-responses", "anthropic-messages"])
+def test_an_error_is_spelled_as_openai_spells_it(source: str) -> None:
+    """LiteLLM looks for `"code": "context_length_exceeded"` in the text of a body, with this space."""
+    if source == "openai-responses":
+        body: Any = {"error": {"message": "m", "type": "invalid_request_error", "code": "context_length_exceeded"}}
+    else:
+        body = {"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long: 9 > 8"}}
+    canned = Canned(lambda: httpx2.Response(400, json=body), protocol=source)
+    reply = ul.http_client(canned.upstream).post("http://x/v1/responses", json={"model": "m", "input": "Hi"})
+    assert reply.status_code == 400 and '"code": "context_length_exceeded"' in reply.text
+    assert reply.json()["error"]["code"] == "context_length_exceeded"
+
+
 # ---- faults ---------------------------------------------------------------------------------------------------------
 
 

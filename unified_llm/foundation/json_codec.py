@@ -24,6 +24,7 @@ __all__ = [
     "deep_path",
     "detached",
     "dump",
+    "dump_indented",
     "dump_text",
     "dumped",
     "escapes_ascii",
@@ -230,6 +231,14 @@ def dump(value: Any) -> bytes:
         return orjson.dumps(value)
     except TypeError:
         return dump_text(value).encode()
+
+
+def dump_indented(value: Any) -> bytes:
+    """The same, indented: as OpenAI and Google write errors, in whose text some clients look for a code."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2)
+    except TypeError:
+        return json.dumps(load_text(dump_text(value)), ensure_ascii=False, indent=2).encode()
 
 
 def escapes_ascii(text: bytes) -> bool:

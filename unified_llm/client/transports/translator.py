@@ -28,7 +28,7 @@ from ...foundation.errors import (
     UnknownProtocol,
     UnknownProvider,
 )
-from ...foundation.json_codec import Parsed, dump
+from ...foundation.json_codec import Parsed, dump, dump_indented
 from ...foundation.secret import Secret, SecretLike
 from ...foundation.urls import filled
 from ...losses import Levels, Losses
@@ -350,6 +350,7 @@ class Translator:
             done = write({"error": fields}, surface, "error")
         hops = tuple(each for each in error.hops if isinstance(each, Hop))
         reply = self._reply(done, Losses(), hops, status=error.status or 500)
+        reply.content = dump_indented(done.value)
         if error.protocol:  # an upstream's: a refused key is not the client's
             reply.headers |= served(error.upstream[:200], error.protocol)
         again = Retry.is_transient(error)

@@ -17,7 +17,7 @@ from ...client.transports.translator import Reply
 from ...engine.registry import adapter, protocols
 from ...engine.shared.error_headers import header_safe
 from ...foundation.errors import APIError, APITimeoutError, CapabilityLost
-from ...foundation.json_codec import dump
+from ...foundation.json_codec import dump, dump_indented
 from ...losses import Losses
 from ...passes.convert import write
 from ...streams.byte_pipeline import ByteStream
@@ -101,7 +101,7 @@ def error_reply(refusal: Refusal, protocol: str) -> Whole:
     again = {} if refusal.status == 429 or refusal.status >= 500 else {"x-should-retry": "false"}
     headers = {"content-type": "application/json", **own, **again, **refusal.headers}
     # The status is the refusal's: a client that gets 503 must not read another one that its protocol prefers.
-    return Whole(refusal.status, headers, dump(done.value))
+    return Whole(refusal.status, headers, dump_indented(done.value))
 
 
 def protocol_for(path: str, headers: Mapping[str, str]) -> str:
