@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from client.asking import openai, refusal
-from gateway.serving import House
+from gateway.serving import House, config
 from gateway.test_gateway_access import ROUTES
 from unified_llm.client.transports.route_matching import recognize
 from unified_llm.gateway.access.callers import Key
@@ -30,8 +30,6 @@ def ask(
 
 
 def table(**models: Any) -> Router:
-    from gateway.serving import config
-
     upstreams = {name: Canned(CHAT, model=None).upstream for name in ("one", "two")}
     upstreams["fixed"] = Canned(CHAT, model="its-own").upstream
     return Router(config(models=models, gateway={"providers": ["local", "openai", "anthropic"]}), upstreams)
@@ -112,9 +110,43 @@ def test_a_target_that_does_not_exist_is_told_at_the_start() -> None:
     assert caught.value.problems == ["models.fast: unknown upstream 'onne'; did you mean 'one'?"]
 
 
-def test_providers_are_those_with_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def keyless(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "MISTRAL_API_KEY"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("model", "hint"),
+    [
+        ("anthropic/claude-opus-4-7", "provider 'anthropic' is not served: set ANTHROPIC_API_KEY"),
+        ("google/x", "provider 'google' is not served: set GEMINI_API_KEY"),
+        ("claude-opus-4-7", "provider 'anthropic' is not served: set ANTHROPIC_API_KEY"),  # by the catalog
+        ("ollama/qwen3", "provider 'ollama' is not served: add it to gateway.providers"),  # it needs no key
+    ],
+)
+def test_a_provider_that_is_not_served_is_told_with_what_it_takes(
+    monkeypatch: pytest.MonkeyPatch, model: str, hint: str
+) -> None:
+    keyless(monkeypatch)
+    with pytest.raises(Refusal) as caught:
+        Router(config()).resolve(model, Key())
+    assert (caught.value.status, str(caught.value)) == (404, f"model {model!r} not found; {hint}")
+
+
+def test_a_target_whose_provider_is_not_served_is_told_with_what_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    keyless(monkeypatch)
+    with pytest.raises(ConfigError) as caught:
+        Router(config(models={"claude-*": "anthropic/{model}"}))
+    reason = "provider 'anthropic' is not served: set ANTHROPIC_API_KEY"
+    assert caught.value.problems == [f"models.claude-*: unknown upstream 'anthropic'; {reason}"]
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    with pytest.raises(ConfigError) as caught:
+        Router(config(models={"claude-*": "anthropic/{model}"}, gateway={"providers": ["local"]}))
+    assert caught.value.problems[0].endswith("provider 'anthropic' is not served: add it to gateway.providers")
+
+
+def test_providers_are_those_with_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    keyless(monkeypatch)
     assert "local" in providers_with_keys() and "mistral" not in providers_with_keys()
     monkeypatch.setenv("MISTRAL_API_KEY", "k")
     monkeypatch.setenv("OPENAI_API_KEY", "k")

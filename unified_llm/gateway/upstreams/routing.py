@@ -87,6 +87,7 @@ class Router:
         self.upstreams: dict[str, Upstream] = {name: each.with_(label=name) for name, each in (upstreams or {}).items()}
         self.cooldown: Cooldown = Cooldown()
         names = config.gateway.providers
+        self._by_keys = names is None
         self.providers: tuple[str, ...] = (
             providers_with_keys() if names is None else tuple(aliases().get(each, each) for each in names)
         )
@@ -137,9 +138,31 @@ class Router:
                     yield f"models.{name}: unknown upstream {first!r}{self._hint(first)}"
 
     def _hint(self, name: str, key: Key | None = None) -> str:
+        if unserved := self._unserved(name):
+            return unserved
         known = [each for each in (*self.upstreams, *self.providers) if key is None or key.may_reach(each)]
         near = difflib.get_close_matches(name, known, 1)
         return f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(known) or 'none'}"
+
+    def _unserved(self, name: str) -> str:
+        """What it takes to serve a known provider, as a hint; empty for other names and those that are served."""
+        owner = aliases().get(name, name)
+        if owner in self.providers or (owner not in table() and owner not in current().raw):
+            return ""
+        found = provider(owner)
+        wanted = "add it to gateway.providers"
+        if self._by_keys and found.key_env and not found.local and found.key() is None:
+            wanted = f"set {found.key_env[0]}"
+        return f"; provider {owner!r} is not served: {wanted}"
+
+    def _not_found(self, model: str) -> str:
+        """The hint for a model that leads nowhere."""
+        first, slash, _ = model.partition("/")
+        if slash:
+            return self._unserved(first)
+        listing = current().raw
+        owner = next((each for each in table() if model in (listing.get(each) or {}).get("models", ())), None)
+        return self._unserved(owner) if owner is not None else "; name it provider/model"
 
     def routes(self, model: str) -> bool:
         """Whether a requested name leads to an upstream, by the configuration and the catalog alone."""
@@ -192,7 +215,7 @@ class Router:
         if named is not None and getattr(self.upstreams.get(named), "model", None) and not key.may_request(named):
             raise Refusal(403, "permission", f"this API key may not use model {named!r}", code="model_not_allowed")
         if not allowed:
-            hint = "; name it provider/model" if model and "/" not in model else ""
+            hint = self._not_found(model) if model else ""
             raise Refusal(404, "not_found", f"model {model!r} not found{hint}", code="model_not_found")
         found = tuple(self._upstream(each, explicit=named is None) for each in allowed)
         return Route(found, on_loss), cooldown, drawn
