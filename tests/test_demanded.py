@@ -357,7 +357,9 @@ def test_a_message_has_the_keys_that_clients_of_messages_look_at() -> None:
     nothing = {"stop_sequence": None, "stop_details": None, "container": None}
     assert {key: answer[key] for key in nothing} == nothing
     assert answer["content"] == [{"type": "text", "text": "Hi", "citations": []}]
-    assert answer["usage"] == {"input_tokens": 3, "output_tokens": 2, **dict.fromkeys(COUNTS)}
+    # The API always counts what was read from and written to a cache; clients add these counts up.
+    uncached = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+    assert answer["usage"] == {**dict.fromkeys(COUNTS), "input_tokens": 3, "output_tokens": 2, **uncached}
     chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     said = {"index": 0, "delta": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}
     events = [{"event": None, "data": {**chunk, "choices": [said], "usage": usage}}, {"event": None, "data": "[DONE]"}]
@@ -365,6 +367,7 @@ def test_a_message_has_the_keys_that_clients_of_messages_look_at() -> None:
     start, block, delta = told[0]["message"], told[1]["content_block"], told[-2]
     assert {key: start[key] for key in nothing} == {key: delta["delta"][key] for key in nothing} == nothing
     assert start["usage"].keys() == answer["usage"].keys()
+    assert {key: start["usage"][key] for key in uncached} == {key: delta["usage"][key] for key in uncached} == uncached
     assert block == {"type": "text", "text": ""}
     of_delta = {"cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens_details", "server_tool_use"}
     assert delta["usage"].keys() == {"input_tokens", "output_tokens", *of_delta}

@@ -265,16 +265,21 @@ def write_head(c: Node, content: list[Any], output: list[Node], w: Writer) -> No
         for place, keys in ((wire, NULLABLE), (wire["usage"], NULLABLE_COUNTS)):
             for key in keys:
                 place.setdefault(key, None)
+        for key in CACHED if w.source else ():
+            if wire["usage"][key] is None:
+                wire["usage"][key] = 0
+                w.added(wire["usage"], key, "count not in the source; 0 written")
     for choice in c.pop("choices", None) or ():
         w.drop(choice, "anthropic-messages returns one response")
     return wire
 
 
+CACHED = ("cache_creation_input_tokens", "cache_read_input_tokens")
+"""Counts that the API always has as numbers, and that clients add to the others, though its types allow null."""
 NULLABLE = ("container", "stop_details")
 NULLABLE_COUNTS = (
     "cache_creation",
-    "cache_creation_input_tokens",
-    "cache_read_input_tokens",
+    *CACHED,
     "inference_geo",
     "output_tokens_details",
     "server_tool_use",
