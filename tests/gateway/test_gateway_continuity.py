@@ -20,6 +20,7 @@ ASKED = "[[reason Hm.]] [[call get_weather city=Oslo]] [[then]] Rain."
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 CHAT_TOOL = {"type": "function", "function": {"name": "get_weather", "parameters": SCHEMA}}
 TOOL = {"type": "function", "name": "get_weather", "parameters": SCHEMA}
+WEATHER = {"name": "get_weather", "arguments": '{"city":"Oslo"}'}
 CHAT = "/v1/chat/completions"
 UPSTREAMS = pytest.mark.parametrize("upstream", ["anthropic-messages", "google-generate-content"])
 
@@ -84,6 +85,25 @@ def test_another_node_gives_back_what_a_client_dropped(
     changed[0]["content"] += " Please."
     chat(house, other, upstream, changed, stream)
     assert not has_state(house), "of another conversation"
+
+
+@pytest.mark.parametrize("kept", ["all", "first", "last", "none"])
+def test_what_a_client_keeps_of_several_signatures_is_not_taken_for_all(house: House, kept: str) -> None:
+    """The SDK of OpenAI for JavaScript keeps the last of the values that a field it does not know has in a stream."""
+    gateway, upstream = house.gateway(), "google-interactions"
+    prompt = {"role": "user", "content": "[[reason Hm.]] Looking. [[call get_weather city=Oslo]] [[then]] Rain."}
+    body = {"model": upstream, "messages": [prompt], "tools": [CHAT_TOOL], "stream": True}
+    streamed = house.ask(gateway, "POST", CHAT, json=body).text
+    frames = [json.loads(line[6:]) for line in streamed.split("\n") if line.startswith("data: {")]
+    deltas = [choice["delta"] for frame in frames for choice in frame["choices"]]
+    details = [entry for each in deltas for entry in each.get("reasoning_details") or ()]
+    (call,) = [each["tool_calls"][0]["id"] for each in deltas if each.get("tool_calls", [{}])[0].get("id")]
+    messages = [prompt, *dropped({"tool_calls": [{"id": call, "function": WEATHER}]})[1:]]
+    some = {"all": details, "first": details[:1], "last": details[-1:], "none": []}[kept]
+    messages[1] |= {"content": "Looking.", **({"reasoning_details": some} if some else {})}
+    chat(house, gateway, upstream, messages, True)
+    signed = [step["type"] for step in house.seen[-1].body["input"] if "signature" in step]
+    assert len(details) == 2 and signed == ["thought", "thought"]
 
 
 def test_tenants_have_vaults_of_their_own(house: House, database: str) -> None:

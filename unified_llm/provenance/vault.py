@@ -241,7 +241,6 @@ def unpark(node: Node, vault: Vault, reader: Reader | None = None, target: Write
     done = 0
     wires: dict[int, Any] = {}
     scratch: Any = reader or _Scratch()
-    signed = reader is not None and reader.secret is not None
     names: dict[str, str] = {}
     once: frozenset[str] | None = None
     clean = 0
@@ -254,13 +253,11 @@ def unpark(node: Node, vault: Vault, reader: Reader | None = None, target: Write
         readdress(items, clean, end, names, scratch, wires)
         clean = end
         there = items[start:end]
-        # A client may keep what is signed and drop the ids of its calls, which the signature may be for. And what it
-        # keeps is all there is only where envelopes were signed: without a secret they hold what it shows.
+        # A client may keep what is signed and drop the ids of its calls, which the signature may be for. What it keeps
+        # may be a part: the SDK of OpenAI for JavaScript keeps the last of the envelopes of a stream.
         echoed = set(_pieces(there))
         named = not any(is_made(item.get("call_id")) for item in there)
         moved = _are_stacked(there)
-        if echoed and signed and named and not moved:
-            continue
         for at, last, found in _kept(there, before, vault):
             origin = next(origins(found), {})
             at, last = start + at, start + last
