@@ -130,7 +130,7 @@ $(FRAMES)-google/.stamp: pyproject.toml | $(FRAMES)-google/bin/python
 # Without a lock file: npm leaves binaries for other platforms out of it, and then refuses it. Their versions are exact.
 $(AGENTS)/.stamp: tests/agent_clis/package.json
 	@command -v npm >/dev/null || { echo "npm (of Node.js 20 or newer) was not found"; exit 1; }
-	@echo "Installing four agent CLIs into $(AGENTS) (once; 1.2 GB)"
+	@echo "Installing five agent CLIs into $(AGENTS) (once; 1.4 GB)"
 	@mkdir -p $(@D) && cp $< $(@D) && cd $(@D) && npm install --no-package-lock --no-audit --no-fund --loglevel=error
 	@touch $@
 

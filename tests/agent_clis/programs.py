@@ -98,6 +98,22 @@ def _gemini(*model: str) -> Callable[[str, Path, str], Launch]:
     return launch
 
 
+def _copilot(base: str = "/v1", **settings: str) -> Callable[[str, Path, str], Launch]:
+    def launch(url: str, home: Path, prompt: str) -> Launch:
+        given = {"BASE_URL": f"{url}{base}", "API_KEY": "unused", **settings}
+        provider = {f"COPILOT_PROVIDER_{name}": value for name, value in given.items()}
+        own = {"COPILOT_MODEL": MODEL, "COPILOT_HOME": str(home / ".copilot"), "COPILOT_OFFLINE": "true"}
+        return Launch(["-p", prompt, "--allow-all-tools", "--no-color"], {**provider, **own})
+
+    return launch
+
+
+def _with_copilot(name: str, surface: str, base: str = "/v1", **settings: str) -> Program:
+    written = {"path": f"{{work}}/{MADE}", "file_text": f"{CONTENT}\n"}
+    tools = ("bash", READING), ("create", written)
+    return Program(name, "copilot", surface, _copilot(base, **settings), *tools, ("--continue",))
+
+
 def _opencode(package: str, base: str = "/v1") -> Callable[[str, Path, str], Launch]:
     def launch(url: str, home: Path, prompt: str) -> Launch:
         options = {"baseURL": f"{url}{base}", "apiKey": "unused"}
@@ -135,16 +151,20 @@ PROGRAMS = {
                 ("run_shell_command", {"command": f"cat {NOTES}"}), ("write_file", _WRITTEN),
                 ("--resume", "latest")),
         _with_opencode("opencode", "openai-chat", "openai-compatible"),
+        _with_copilot("copilot", "openai-chat"),
         # The model that is its default declares namespaces of tools inside the input, one of which runs JavaScript.
         Program("codex-code-mode", "codex", "openai-responses", _codex(),
                 ("functions__exec", {"input": _RUN}), ("functions__exec", {"input": _APPLY})),
         # Without a model, a small one first chooses which one to use, with a schema for its answer.
         Program("gemini-auto", "gemini", "google-generate-content", _gemini(),
                 ("run_shell_command", {"command": f"cat {NOTES}"}), ("write_file", _WRITTEN)),
+        _with_copilot("copilot-responses", "openai-responses", WIRE_API="responses"),
+        _with_copilot("copilot-socket", "openai-responses", WIRE_API="responses", TRANSPORT="websockets"),
+        _with_copilot("copilot-messages", "anthropic-messages", "", TYPE="anthropic"),
         _with_opencode("opencode-responses", "openai-responses", "openai"),
         _with_opencode("opencode-messages", "anthropic-messages", "anthropic"),
         _with_opencode("opencode-gemini", "google-generate-content", "google", "/v1beta"),
     )
 }  # fmt: skip
-USUAL = ("codex", "claude", "gemini", "opencode")
+USUAL = ("codex", "claude", "gemini", "opencode", "copilot")
 """One way for each program; the others are run on request."""
