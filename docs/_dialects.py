@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from unified_llm_openai.dialect_schema import KEYS
 from unified_llm_openai.dialects import FOLDER, load
+from unified_llm_openai.dialects.schema import KEYS
 
 PAGE = Path(__file__).parent / "dialects.md"
 TITLES = {"chat": "openai-chat", "responses": "openai-responses"}

@@ -8,7 +8,7 @@ import pytest
 
 import unified_llm as ul
 from unified_llm.models import profile
-from unified_llm_anthropic.messages.demands import DEMANDS
+from unified_llm_anthropic.messages.passes.demands import DEMANDS
 
 CONVERSE = "amazon-converse"
 NOVA, NOVA_2, MICRO = "eu.amazon.nova-pro-v1:0", "global.amazon.nova-2-lite-v1:0", "amazon.nova-micro-v1:0"

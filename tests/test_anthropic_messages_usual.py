@@ -10,7 +10,7 @@ import pytest
 from corpus import records
 from quick_way import converted, read, replaced
 from unified_llm import suite
-from unified_llm_anthropic.messages import messages
+from unified_llm_anthropic.messages.turns import messages
 
 MESSAGES = "anthropic-messages"
 OTHERS = ("openai-responses", "openai-chat", "google-generate-content")

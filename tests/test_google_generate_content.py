@@ -14,8 +14,8 @@ from google.genai import types
 import unified_llm as ul
 from corpus import fixtures
 from unified_llm.provenance.opaque import is_sealed
-from unified_llm_google.generate_content.partial_args import PartialArgs
 from unified_llm_google.generate_content.schema import from_dialect, to_dialect
+from unified_llm_google.generate_content.stream.partial_args import PartialArgs
 
 GC = "google-generate-content"
 Node = dict[str, Any]

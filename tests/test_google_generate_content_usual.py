@@ -12,14 +12,14 @@ import unified_llm as ul
 from corpus import records
 from quick_way import converted, read, replaced
 from unified_llm import suite
-from unified_llm_google.generate_content import history
+from unified_llm_google.generate_content.turns import history
 
 GEMINI = "google-generate-content"
 OTHER = "openai-chat"
 MESSAGES = "anthropic-messages"
 
 
-tools = import_module("unified_llm_google.generate_content.tools")
+tools = import_module("unified_llm_google.generate_content.tools.functions")
 
 
 def without_the_quick_way(patch: pytest.MonkeyPatch) -> AbstractContextManager[None]:

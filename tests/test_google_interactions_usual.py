@@ -13,7 +13,7 @@ import unified_llm as ul
 from corpus import records
 from quick_way import converted, read, replaced
 from unified_llm import suite
-from unified_llm_google.interactions import timeline
+from unified_llm_google.interactions.turns import timeline
 
 IA = "google-interactions"
 OTHERS = ("openai-chat", "openai-responses", "anthropic-messages", "google-generate-content")

@@ -60,7 +60,7 @@ def test_an_unexplained_failure_at_the_end_of_a_stream_is_an_error_of_ours(monke
         raise KeyError("x")
 
     monkeypatch.setattr("unified_llm.engine.malformed.net", True)
-    monkeypatch.setattr("unified_llm_openai.chat.stream.ChatReader.close", close)
+    monkeypatch.setattr("unified_llm_openai.chat.stream.reader.ChatReader.close", close)
     events = framed({"choices": []}, "[DONE]")
     with pytest.raises(ul.RemoteProtocolError, match="the end of the stream cannot be converted: KeyError"):
         list(ul.convert_stream(events, source=CHAT, target=MESSAGES))

@@ -10,7 +10,8 @@ import pytest
 from corpus import records
 from quick_way import converted, read, replaced
 from unified_llm import suite
-from unified_llm_openai.chat import request, settings
+from unified_llm_openai.chat.request import document as request
+from unified_llm_openai.chat.request import settings
 
 CHAT = "openai-chat"
 OTHER = "openai-responses"

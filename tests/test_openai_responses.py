@@ -162,7 +162,7 @@ def test_bare_base64_becomes_a_data_url() -> None:
     part = {"type": "input_file", "file_data": "JVBE", "media_type": "application/pdf", "filename": "a.pdf"}
     node = {"model": "m", "input": [{"type": "message", "role": "user", "content": [part]}]}
     from unified_llm.engine.pairs.writing import Writer
-    from unified_llm_openai.responses.request import write_request
+    from unified_llm_openai.responses.request.document import write_request
 
     writer = Writer(P, source="google-generate-content")
     wire = writer.root(write_request, node)

@@ -12,7 +12,8 @@ import pytest
 from corpus import records
 from quick_way import converted, replaced
 from unified_llm import suite
-from unified_llm_openai.responses import history, settings
+from unified_llm_openai.responses.request import settings
+from unified_llm_openai.responses.turns import history
 
 RESPONSES = "openai-responses"
 OTHERS = ("openai-chat", "anthropic-messages", "google-generate-content", "google-interactions")

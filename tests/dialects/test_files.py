@@ -11,8 +11,8 @@ import pytest
 
 import unified_llm as ul
 from unified_llm.engine.registry import adapter, dialect
-from unified_llm_openai.dialect_schema import ABOUT, KEYS, SHAPES, checked
 from unified_llm_openai.dialects import FOLDER, Dialects, load
+from unified_llm_openai.dialects.schema import ABOUT, KEYS, SHAPES, checked
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(path.stem for path in FOLDER.glob("*.toml"))
@@ -94,7 +94,7 @@ def test_nothing_is_parsed_until_a_dialect_is_named() -> None:
         import unified_llm as ul
         body = {"messages": [{"role": "user", "content": "q"}]}
         ul.convert(body, source="openai-chat", target="openai-responses")
-        assert "tomllib" not in sys.modules and "unified_llm_openai.dialect_schema" not in sys.modules
+        assert "tomllib" not in sys.modules and "unified_llm_openai.dialects.schema" not in sys.modules
         ul.convert(body, source="openai-chat", target="openai-chat:groq")
         from unified_llm_openai import dialects
         assert set(dialects._files) == {"groq"}

@@ -15,7 +15,7 @@ import pytest
 
 import unified_llm as ul
 from unified_llm.engine.registry import adapter
-from unified_llm_openai.dialect_schema import KEYS
+from unified_llm_openai.dialects.schema import KEYS
 
 Node = dict[str, Any]
 Probe = Callable[[str], Any]

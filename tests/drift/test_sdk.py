@@ -64,7 +64,7 @@ def told(protocol: str, node: str, keys: dict[str, list[str]] | None) -> list[tu
 
 def test_a_new_key_is_for_the_file_that_knows_its_neighbors() -> None:
     found = told("anthropic-messages", "thinking", {"mood": ["string"]})
-    assert found == [("new", "thinking.mood", "unified_llm_anthropic/messages/reasoning.py")]
+    assert found == [("new", "thinking.mood", "unified_llm_anthropic/messages/turns/reasoning.py")]
 
 
 def test_a_new_word_a_gone_node_and_another_type() -> None:

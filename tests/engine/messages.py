@@ -36,10 +36,10 @@ from unified_llm.engine import (
     union,
 )
 from unified_llm.foundation.json_codec import dump_text, load_text
-from unified_llm_anthropic.messages.calls import CALLER
-from unified_llm_anthropic.messages.citations import cases as citations
-from unified_llm_anthropic.messages.content import images
-from unified_llm_anthropic.messages.tables import CACHE
+from unified_llm_anthropic.messages.calls.client_calls import CALLER
+from unified_llm_anthropic.messages.parts.citations import cases as citations
+from unified_llm_anthropic.messages.parts.content import images
+from unified_llm_anthropic.messages.values.tables import CACHE
 
 Node = dict[str, Any]
 

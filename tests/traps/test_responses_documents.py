@@ -92,7 +92,7 @@ def test_trap_112_mcp_items_are_one_loss_each() -> None:
 
 def test_trap_113_a_failed_tool_is_a_legal_item() -> None:
     from unified_llm.engine.pairs.writing import Writer
-    from unified_llm_openai.responses.request import write_request
+    from unified_llm_openai.responses.request.document import write_request
 
     output = {"type": "function_call_output", "call_id": "t", "output": "boom", "is_error": True}
     writer = Writer(P, source="anthropic-messages")
@@ -121,7 +121,7 @@ def test_trap_119_one_plain_text_is_a_string() -> None:
 
 def test_trap_119_an_image_of_the_assistant_is_told() -> None:
     from unified_llm.engine.pairs.writing import Writer
-    from unified_llm_openai.responses.request import write_request
+    from unified_llm_openai.responses.request.document import write_request
 
     picture = {"type": "output_image", "image_url": "data:image/png;base64,AA"}
     node = {"model": "m", "store": True, "input": [{"type": "message", "role": "assistant", "content": [picture]}]}
@@ -179,7 +179,7 @@ def test_trap_141_calls_leave_the_answer_completed() -> None:
 
 def test_trap_142_a_malformed_call_is_not_success() -> None:
     from unified_llm.engine.pairs.writing import Writer
-    from unified_llm_openai.responses.response import write_response
+    from unified_llm_openai.responses.response.document import write_response
 
     writer = Writer(P, source="google-generate-content", facing="client")
     wire = writer.root(write_response, {"id": "r", "output": [], "finish": {"reason": "malformed_call"}})
@@ -199,7 +199,7 @@ def test_traps_143_144_147_what_was_cut_is_incomplete(word: str, reason: str) ->
 
 def test_trap_145_a_pause_is_not_an_end() -> None:
     from unified_llm.engine.pairs.writing import Writer
-    from unified_llm_openai.responses.response import write_response
+    from unified_llm_openai.responses.response.document import write_response
 
     writer = Writer(P, source="anthropic-messages", facing="client")
     wire = writer.root(write_response, {"id": "r", "output": [], "finish": {"reason": "pause"}})

@@ -79,7 +79,7 @@ def test_trap_020_a_server_that_takes_reasoning_in_clear_gets_it() -> None:
 def test_trap_021_cipher_of_another_maker_is_not_sent() -> None:
     theirs = {"kind": "encrypted_content", "data": "X", "origin": {"protocol": P, "scope": "org-x"}}
     from unified_llm.engine.pairs.writing import Writer
-    from unified_llm_openai.responses.request import write_request
+    from unified_llm_openai.responses.request.document import write_request
 
     writer = Writer(P, scope="org-y", origin=("protocol", "scope"))
     call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}

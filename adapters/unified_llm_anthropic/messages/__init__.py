@@ -7,23 +7,24 @@ from unified_llm.engine.bridge import declare, reads, writes
 from unified_llm.engine.source_places import settings_of
 from unified_llm.models.profiles import shares_signature
 
-from . import calls, hosted, reasoning, results  # noqa: F401  (they declare the pairs of `blocks`)
 from .blocks import after, before, blocks, cases
-from .citations import citations
-from .content import answer_parts, parts
-from .demands import DEMANDS
+from .calls import client_calls, hosted, results  # noqa: F401  (they declare the pairs of `blocks`)
 from .errors import RATES, read_error, write_error
 from .files import FILE_ROUTES, FILES
 from .mcp import servers
 from .models import fill_page, models
+from .parts.citations import citations
+from .parts.content import answer_parts, parts
+from .passes.demands import DEMANDS
 from .request import REQUEST, edits, read_request, write_count_request, write_request
 from .response import count, read_response, write_response
 from .schema import SCHEMAS
-from .stream import MessagesReader
-from .stream_writer import MessagesWriter
-from .tables import FORMS, LEGACY_VERSION, NATIVES, PROTOCOL, REFUSES, REQUEST_HEADERS, RESPONSE
+from .stream.reader import MessagesReader
+from .stream.writer import MessagesWriter
 from .tools import tools
-from .usage import usage_of
+from .turns import reasoning  # noqa: F401  (it declares pairs of `blocks`)
+from .values.tables import FORMS, LEGACY_VERSION, NATIVES, PROTOCOL, REFUSES, REQUEST_HEADERS, RESPONSE
+from .values.usage import usage_of
 
 __all__ = ["adapter"]
 

@@ -20,7 +20,7 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.error_headers import HINTS, RateHeaders, read_http, sent_status, write_hints
 from unified_llm.engine.shared.error_messages import class_of
 
-from .tables import ERROR_STATUS, ERRORS, PROTOCOL
+from .values.tables import ERROR_STATUS, ERRORS, PROTOCOL
 
 __all__ = ["RATES", "read_error", "write_error"]
 

@@ -16,9 +16,9 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.bearer import as_token, label_of
 from unified_llm.foundation.json_codec import dump_text
 
-from .content import move_cache_out, own_born
-from .tables import HOSTED_NAMES
+from .parts.content import move_cache_out, own_born
 from .tools import tools
+from .values.tables import HOSTED_NAMES
 
 __all__ = ["UNDECLARED", "is_declared", "output_text", "read_servers", "servers", "write_tools"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from unified_llm.engine import Context, Mismatch, Shape, Union, boolean, codec, integer, string, union
 
-from .tables import PROTOCOL
+from .values.tables import PROTOCOL
 
 __all__ = ["fill_page", "models"]
 

@@ -1,6 +1,6 @@
 """Requests of Messages, and those that only count their tokens.
 
-Another protocol's request is first made to meet what this API demands (passes.py, thinking.py). The version of the
+Another protocol's request is first made to meet what this API demands (passes/). The version of the
 API that a request needs goes into the headers.
 
 https://docs.claude.com/en/api/messages
@@ -18,12 +18,12 @@ from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.errors import InvalidBody
 
-from .content import own_born, parts
 from .mcp import read_servers, write_tools
-from .messages import read_messages, write_messages
-from .passes import SAMPLING, chosen, settle_foreign, settle_own, settle_prompt
-from .tables import API_VERSION, BETAS, CACHE, LEGACY_VERSION, MODES, PROTOCOL, REQUEST_HEADERS
+from .parts.content import own_born, parts
+from .passes.requests import SAMPLING, chosen, settle_foreign, settle_own, settle_prompt
 from .tools import tools
+from .turns.messages import read_messages, write_messages
+from .values.tables import API_VERSION, BETAS, CACHE, LEGACY_VERSION, MODES, PROTOCOL, REQUEST_HEADERS
 
 __all__ = ["REQUEST", "edits", "read_request", "write_count_request", "write_request"]
 

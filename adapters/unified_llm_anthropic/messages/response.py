@@ -29,12 +29,12 @@ from unified_llm.engine.shared.answer_ends import (
 )
 from unified_llm.foundation.generated_ids import made_id
 
-from .content import own_born
+from .calls.hosted import is_hosted
 from .errors import read_error, write_error
-from .hosted import is_hosted
-from .messages import read_content, role_of, write_blocks
-from .tables import FINISH, PROTOCOL, RESPONSE, SERVED_TIER
-from .usage import read_usage, write_usage
+from .parts.content import own_born
+from .turns.messages import read_content, role_of, write_blocks
+from .values.tables import FINISH, PROTOCOL, RESPONSE, SERVED_TIER
+from .values.usage import read_usage, write_usage
 
 __all__ = [
     "answered",

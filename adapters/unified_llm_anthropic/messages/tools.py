@@ -18,7 +18,7 @@ from unified_llm.engine.pairs.mapping import Fated, Mapping
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.emulation import as_function
 
-from .tables import CACHE, PROGRAMS, PROTOCOL
+from .values.tables import CACHE, PROGRAMS, PROTOCOL
 
 __all__ = ["tools"]
 

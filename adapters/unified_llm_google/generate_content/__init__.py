@@ -6,20 +6,23 @@ from unified_llm.engine.adapter import Adapter, Framing, Kind, Paging, Route, St
 from unified_llm.passes.repair import Rules
 
 from ..constants import CONSTANTS
-from . import calls, hosted, hosted_tools, retrieval
-from .content import items, parts
-from .counting import read_count, read_count_request, write_count, write_count_request
+from .calls import calls_and_results as calls
+from .calls import hosted
 from .errors import read_error, write_error
 from .files import CACHES, FILE_ROUTES, FILES, UPLOAD_MARK
 from .models import models, read_model_list, write_model_list
-from .request import read_request, write_request
+from .request.counting import read_count, read_count_request, write_count, write_count_request
+from .request.document import read_request, write_request
 from .response import read_response, write_response
 from .schema import SCHEMAS
-from .stream import GenerateContentReader
-from .stream_writer import GenerateContentWriter
-from .tables import FORMS, NATIVES, PROTOCOL, REFUSES
-from .tools import tools
-from .usage import usage_of
+from .stream.reader import GenerateContentReader
+from .stream.writer import GenerateContentWriter
+from .tools import hosted as hosted_tools
+from .tools import retrieval
+from .tools.functions import tools
+from .turns.contents import items, parts
+from .values.tables import FORMS, NATIVES, PROTOCOL, REFUSES
+from .values.usage import usage_of
 
 __all__ = ["adapter"]
 

@@ -29,7 +29,7 @@ from ..errors import (
     write_http,
     write_retry,
 )
-from .tables import ERROR_TYPES
+from .values.tables import ERROR_TYPES
 
 __all__ = ["read_error", "read_error_node", "write_error", "write_error_body"]
 

@@ -11,7 +11,7 @@ from unified_llm.engine.pairs.mapping import IllTyped, Mapping
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
-from .tables import PROTOCOL
+from .values.tables import PROTOCOL
 
 __all__ = ["models", "read_model_list", "write_model_list"]
 

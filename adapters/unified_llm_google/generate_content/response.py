@@ -17,16 +17,16 @@ from unified_llm.engine.pairs.mapping import Fated, are_objects, take, take_all
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
-from .calls import answers_among, names_of
-from .content import joined, read_parts, write_item
-from .ends import is_refused, read_block, read_finish, write_block, write_finish
+from .calls.calls_and_results import answers_among, names_of
 from .errors import read_error_node, write_error_body
-from .grounding import read_sources, write_sources
-from .logprobs import read_logprobs
-from .searches import is_search
-from .signature import sealed_text
-from .tables import SERVICE_TIERS
-from .usage import read_usage, write_usage
+from .parts.grounding import read_sources, write_sources
+from .parts.searches import is_search
+from .turns.contents import joined, read_parts, write_item
+from .turns.signature import sealed_text
+from .values.ends import is_refused, read_block, read_finish, write_block, write_finish
+from .values.logprobs import read_logprobs
+from .values.tables import SERVICE_TIERS
+from .values.usage import read_usage, write_usage
 
 __all__ = [
     "read_answer",

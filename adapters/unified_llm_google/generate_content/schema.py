@@ -17,8 +17,8 @@ from typing import Any
 from unified_llm.passes.schemas import SchemaProfile
 
 from ..schema import JSON_SCHEMA, NAMES
-from .enums import GEMINI, MARKER, name_of, number_of
-from .spelling import snake
+from .values.enums import GEMINI, MARKER, name_of, number_of
+from .values.spelling import snake
 
 __all__ = ["SCHEMAS", "from_dialect", "to_dialect"]
 

@@ -9,17 +9,17 @@ from unified_llm.streams.folds import PASSING
 from unified_llm.types._tables import KEYS
 
 from ..constants import CONSTANTS
-from .content import citations, model_parts, summaries, user_parts
 from .errors import read_error, write_error
-from .request import read_request, write_request
+from .parts import citations, model_parts, summaries, user_parts
+from .request.document import read_request, write_request
 from .response import read_response, write_response
 from .schema import SCHEMAS
-from .steps import steps
-from .stream import StreamReader
-from .stream_writer import StreamWriter
-from .tables import NATIVES, REQUEST, RESPONSE
+from .stream.reader import StreamReader
+from .stream.writer import StreamWriter
 from .tools import tools
-from .usage import usage_of
+from .turns.steps import steps
+from .values.tables import NATIVES, REQUEST, RESPONSE
+from .values.usage import usage_of
 
 __all__ = ["adapter"]
 

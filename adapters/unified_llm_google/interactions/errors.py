@@ -28,7 +28,7 @@ from ..errors import (
     write_http,
     write_retry,
 )
-from .tables import CODES, RPC, TYPES
+from .values.tables import CODES, RPC, TYPES
 
 __all__ = ["read_error", "read_error_body", "write_error", "write_error_body", "write_failure"]
 

@@ -19,11 +19,11 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import refuses, waits
 
 from .errors import read_error, read_error_body, write_error_body, write_failure
-from .request import read_input, write_input
-from .settings import read_settings, write_settings
-from .tables import CODES, RESPONSE
-from .timeline import read_steps, write_steps
-from .usage import read_usage, write_usage
+from .request.document import read_input, write_input
+from .request.settings import read_settings, write_settings
+from .turns.timeline import read_steps, write_steps
+from .values.tables import CODES, RESPONSE
+from .values.usage import read_usage, write_usage
 
 __all__ = ["note_pending", "read_response", "read_time", "write_response"]
 

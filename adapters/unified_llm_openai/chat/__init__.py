@@ -6,19 +6,19 @@ from unified_llm.engine.adapter import Adapter, Framing, Kind, Route, Streams
 from unified_llm.passes.repair import Rules
 
 from ..dialects import Dialects
-from .answer import answer_parts
-from .content import assistant_parts, citations, pictures, thinking_parts, user_parts
-from .demands import refused_images
 from .errors import read_error, write_error
 from .models import models, read_models, write_models
-from .request import read_request, write_request
+from .parts.content import assistant_parts, citations, pictures, thinking_parts, user_parts
+from .request.demands import refused_images
+from .request.document import read_request, write_request
 from .response import read_response, write_response
 from .schema import SCHEMAS
-from .stream import ChatReader
-from .stream_writer import ChatWriter
-from .tables import CONSTANTS, FORMS, NATIVES, REFUSES, REQUEST, RESPONSE
+from .stream.reader import ChatReader
+from .stream.writer import ChatWriter
 from .tools import calls, tools
-from .usage import usage_of
+from .turns.answer import answer_parts
+from .values.tables import CONSTANTS, FORMS, NATIVES, REFUSES, REQUEST, RESPONSE
+from .values.usage import usage_of
 
 __all__ = ["adapter"]
 

@@ -19,7 +19,7 @@ from unified_llm.engine.shared.error_headers import read_hints, read_http
 
 from ..errors import TYPES, classify, fit_code, is_shared, pop_http, tell_type, write_http
 from .error_places import PLACES, mark_places, marked_places, placed, read_places
-from .tables import COMPLETION
+from .values.tables import COMPLETION
 
 __all__ = ["read_error", "read_error_node", "write_error", "write_error_body"]
 

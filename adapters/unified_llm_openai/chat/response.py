@@ -20,14 +20,14 @@ from unified_llm.engine.shared.answer_ends import UNDER_WAY
 from unified_llm.foundation.generated_ids import made_id
 
 from ..errors import write_http
-from .answer import write_answer
 from .error_places import failed, marked_places, placed
 from .errors import read_error_node, write_error_body
-from .finish import finish_word, read_finish
-from .messages import read_message_items
-from .tables import COMPLETION, RESPONSE
-from .timings import TIMINGS, has_timings, is_in_timings, read_timings, write_timings
-from .usage import USAGE_PLACES, is_told, read_usage, write_usage
+from .turns.answer import write_answer
+from .turns.messages import read_message_items
+from .values.finish import finish_word, read_finish
+from .values.tables import COMPLETION, RESPONSE
+from .values.timings import TIMINGS, has_timings, is_in_timings, read_timings, write_timings
+from .values.usage import USAGE_PLACES, is_told, read_usage, write_usage
 
 __all__ = [
     "consume_status",

@@ -18,7 +18,7 @@ from unified_llm.foundation.json_codec import dump_text, load_text
 
 from ..cache import read_cache, write_control
 from ..demands import called_as_function, declared_as_function, lacks_raw_text
-from .signature import read_signature, write_signature
+from .turns.signature import read_signature, write_signature
 
 __all__ = ["call_id_of", "calls", "is_foreign", "read_arguments", "tools", "write_arguments"]
 

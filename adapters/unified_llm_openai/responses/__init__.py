@@ -8,21 +8,21 @@ from unified_llm.streams.folds import ALONE
 from unified_llm.types._tables import KEYS
 
 from ..dialects import Dialects
-from . import lists
-from .content import answer_parts, assistant_parts, citations, parts, user_parts
 from .conversations import CONVERSATION_ROUTES, CONVERSATIONS
 from .errors import read_error, write_error
 from .files import FILE_ROUTES, FILES
-from .items import ORIGIN, answer_items, items, request_items
-from .request import read_request, write_compact_request, write_count_tokens_request, write_request
-from .response import read_response, write_response
+from .parts import answer_parts, assistant_parts, citations, parts, user_parts
+from .request.document import read_request, write_compact_request, write_count_tokens_request, write_request
+from .response import lists
+from .response.document import read_response, write_response
 from .schema import SCHEMAS
 from .socket import SOCKET
-from .stream import ResponsesReader
-from .stream_writer import ResponsesWriter
-from .tables import NATIVES, REFUSES, REQUEST, RESPONSE
+from .stream.reader import ResponsesReader
+from .stream.writer import ResponsesWriter
 from .tools import foreign_tools, tools
-from .usage import usage_of
+from .turns.items import ORIGIN, answer_items, items, request_items
+from .values.tables import NATIVES, REFUSES, REQUEST, RESPONSE
+from .values.usage import usage_of
 
 __all__ = ["adapter"]
 

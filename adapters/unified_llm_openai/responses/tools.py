@@ -15,7 +15,7 @@ from unified_llm.engine.pairs.mapping import Mapping, take
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.bearer import label_of
 
-from .tables import REFUSES, SLUG, TOOLS
+from .values.tables import REFUSES, SLUG, TOOLS
 
 __all__ = ["foreign_tools", "tools"]
 

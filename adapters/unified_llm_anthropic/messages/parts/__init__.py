@@ -1,0 +1,1 @@
+"""The parts of a message, each read and written side by side."""

@@ -1,0 +1,1 @@
+"""Tools that a request declares, and the choice among them."""

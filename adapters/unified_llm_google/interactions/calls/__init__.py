@@ -1,0 +1,1 @@
+"""Calls of tools and their results."""

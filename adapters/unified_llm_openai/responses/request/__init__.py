@@ -1,0 +1,1 @@
+"""Requests: the document, its settings, and what stands around them."""

@@ -1,0 +1,1 @@
+"""Answers: the document, what clients demand of it, and the small documents beside it."""

@@ -1,0 +1,1 @@
+"""Streams: read and written."""

@@ -1,0 +1,1 @@
+"""The conversation: messages, reasoning and signatures, in their order."""
