@@ -89,7 +89,7 @@ def test_another_node_gives_back_what_a_client_dropped(
 
 @pytest.mark.parametrize("kept", ["all", "first", "last", "none"])
 def test_what_a_client_keeps_of_several_signatures_is_not_taken_for_all(house: House, kept: str) -> None:
-    """The SDK of OpenAI for JavaScript keeps the last of the values that a field it does not know has in a stream."""
+    """The SDK of OpenAI for JavaScript keeps the last value that an undeclared field has in a stream."""
     gateway, upstream = house.gateway(), "google-interactions"
     prompt = {"role": "user", "content": "[[reason Hm.]] Looking. [[call get_weather city=Oslo]] [[then]] Rain."}
     body = {"model": upstream, "messages": [prompt], "tools": [CHAT_TOOL], "stream": True}
