@@ -80,7 +80,7 @@ SIGNED_ALONE = [{"text": "The"}, {"text": " end"}, {"text": "", "thoughtSignatur
 
 
 @pytest.mark.parametrize("secret", [None, b"a secret of this test, which is long"])
-def test_an_empty_text_that_is_only_signed_is_no_part_of_a_response(secret: bytes | None) -> None:
+def test_an_empty_text_with_nothing_but_a_signature_makes_no_part_of_a_response(secret: bytes | None) -> None:
     """Clients that put a line between the parts of a message would end each answer with one."""
     head = {"responseId": "r", "modelVersion": "gemini-3-pro-preview"}
 
@@ -107,7 +107,7 @@ def test_an_empty_text_that_is_only_signed_is_no_part_of_a_response(secret: byte
         assert back == [{"text": "The end"}, SIGNED_ALONE[2]], "and it returns"
 
 
-def test_an_empty_text_that_nobody_signed_stays_a_part() -> None:
+def test_an_empty_text_without_a_signature_stays_a_part() -> None:
     parts = [{"type": "output_text", "text": text, "annotations": []} for text in ("Hi", "")]
     message = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": parts}
     node = {"id": "r", "model": "m", "output": [message], "status": "completed"}

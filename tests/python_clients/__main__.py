@@ -30,7 +30,7 @@ Result = dict[str, Any]
 
 
 def results(program: str, urls: dict[str, str], environments: Path, patience: float) -> Iterator[Result]:
-    """What each check of a program came to, as far as it came; a program that does not end well is told on stderr."""
+    """What each check of a program came to, as far as it came; one that does not end well is noted on stderr."""
     python = environments / program.removesuffix("_client") / "bin" / "python"
     command = ["timeout", str(patience), str(python), str(HERE / f"{program}.py"), json.dumps(urls)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:

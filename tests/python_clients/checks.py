@@ -108,7 +108,7 @@ def run_all(clients: dict[str, tuple[str, Callable[..., Any]]], checks: dict[str
     """Run every check of every client over every URL.
 
     A client is the protocol that it uses and a function of a base URL; a check gets what that makes, and, if it
-    asks for them, the protocol of the upstream and its own.
+    has parameters for them, the protocol of the upstream and its own.
     """
     only = os.environ.get("ONLY", "")
     for client, (protocol, made) in clients.items():

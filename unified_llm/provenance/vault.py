@@ -289,7 +289,7 @@ def _are_stacked(items: list[Node]) -> bool:
 
 
 def _order(items: list[Node]) -> list[Any]:
-    """The order in which an answer thinks, speaks and calls."""
+    """The order of the thoughts, texts and calls of an answer."""
     return [_pieces([item]) if item.get("type") == "reasoning" else item.get("type") for item in items]
 
 
