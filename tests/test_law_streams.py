@@ -175,13 +175,17 @@ def made_ids_apart(response: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def hosted_counts_complete(response: dict[str, Any]) -> dict[str, Any]:
-    """Counts of searches and fetches come together: clients' types require both, so a missing one is written as 0."""
+def counts_complete(response: dict[str, Any]) -> dict[str, Any]:
+    """Missing counts are written as 0 where clients need them: of searches and fetches together, and of the cache."""
     usage = response.get("usage")
-    counts = usage.get("hosted_tools") if type(usage) is dict else None
-    if type(counts) is not dict:
+    if type(usage) is not dict:
         return response
-    return {**response, "usage": {**usage, "hosted_tools": {"web_search": 0, "web_fetch": 0, **counts}}}
+    details = usage.get("input_tokens_details") or {}
+    cached = {**details, **{key: details.get(key) or 0 for key in ("cached_tokens", "cache_write_tokens")}}
+    hosted = usage.get("hosted_tools")
+    if type(hosted) is dict:
+        usage = {**usage, "hosted_tools": {"web_search": 0, "web_fetch": 0, **hosted}}
+    return {**response, "usage": {**usage, "input_tokens_details": cached}}
 
 
 _FAILED = {"code": "server_error", "message": "the response failed", "type": "server_error"}
@@ -191,7 +195,7 @@ ALIKE: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
         arguments_as_values(cut_off_as_values(texts_apart(response)))
     ),
     "openai-responses": made_ids_apart,
-    "anthropic-messages": lambda response: hosted_counts_complete(
+    "anthropic-messages": lambda response: counts_complete(
         texts_joined(arguments_as_values(cut_off_as_values(response)))
     ),
     "amazon-converse": lambda response: texts_joined(arguments_as_values(cut_off_as_values(streamable(response)))),

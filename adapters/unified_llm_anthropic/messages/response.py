@@ -265,7 +265,7 @@ def write_head(c: Node, content: list[Any], output: list[Node], w: Writer) -> No
         for place, keys in ((wire, NULLABLE), (wire["usage"], NULLABLE_COUNTS)):
             for key in keys:
                 place.setdefault(key, None)
-        for key in CACHED if w.source else ():
+        for key in CACHED:
             if wire["usage"][key] is None:
                 wire["usage"][key] = 0
                 w.added(wire["usage"], key, "count not in the source; 0 written")
