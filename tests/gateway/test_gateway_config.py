@@ -266,7 +266,7 @@ def test_the_page_has_the_versions_of_the_agent_clis_that_are_run() -> None:
     pinned = json.loads((ROOT / "tests" / "agent_clis" / "package.json").read_text("utf-8"))["dependencies"]
     page = (ROOT / "docs" / "gateway.md").read_text("utf-8")
     rows = [line.split(" | ")[1] for line in page.splitlines() if line.startswith(("| Codex | 0", "| Claude Code | ",
-            "| gemini-cli | ", "| opencode | "))]  # fmt: skip
+            "| gemini-cli | ", "| opencode | ", "| GitHub Copilot CLI | "))]  # fmt: skip
     assert sorted(rows) == sorted(pinned.values())
 
 

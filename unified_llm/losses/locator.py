@@ -14,6 +14,7 @@ from ..foundation.json_paths import Keys, at, follow, kept
 from ..types._tables import KNOWN_TYPES
 from . import Loss, Losses
 from .capability_names import Changes, loss_at, loss_of_added, losses_below, maker
+from .reasons import IN_TOTAL
 from .source_map import Result
 from .source_search import Sources
 
@@ -182,7 +183,7 @@ class Finder(Sources):
         told = self._told(node, keys, fate) if keys else None
         if told is not None:
             if fate == "lost" and not detail and keys[-2:] in PARTS:
-                fate, detail = "approximated", "included in the total only"
+                fate, detail = "approximated", IN_TOTAL
             return [loss_at(self.base + told, capability, fate, detail)]
         plain = self._plain(node, keys) if keys else None
         if plain is not None:
@@ -212,7 +213,7 @@ class Finder(Sources):
                 return [first, *(loss for key in gone for loss in self.loss(node, key, fate, detail, capability))]
             fate, detail = "approximated", half
         elif fate == "lost" and not detail and keys[-2:] in PARTS:
-            fate, detail = "approximated", "included in the total only"
+            fate, detail = "approximated", IN_TOTAL
         elif fate == "lost":
             paths = [*paths, *self._outside(at(node, keys), paths)]
         out = [loss_at(self.base + path, capability, fate, detail) for path in paths]

@@ -10,7 +10,10 @@ from fnmatch import fnmatchcase, translate
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-__all__ = ["is_bookkeeping", "is_default", "reason_of", "repeated_reason"]
+__all__ = ["IN_TOTAL", "is_bookkeeping", "is_default", "reason_of", "repeated_reason"]
+
+IN_TOTAL = "included in the total only"
+"""What becomes of a count that the target has as a part of another one."""
 
 _INDEX = re.compile(r"/\d+(?=/|$)")
 # What stands before the path in an event of a stream: its number, its data, and the object that it completes.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...foundation.generated_ids import is_made
 from ...foundation.json_paths import pointer
 from .. import Loss, Losses
-from ..reasons import repeated_reason
+from ..reasons import IN_TOTAL, repeated_reason
 from ..report import reasoned
 from .tables import UNKNOWN, UNTOLD, Place, Rule, Spot, known_ways, normal, same, scale_of, spot_of
 
@@ -51,13 +51,13 @@ def significant(losses: Iterable[Loss], here: Weighing, document: Any, stream: b
     weighs, source, target, kind = here.kind in ("request", "response"), here.source, here.target, here.kind
     found: list[Loss] = []
     for loss in losses:
-        if weighs and loss[2] == "lost" and loss[4] == "source":
+        if weighs and (loss[2] == "lost" or loss[3] == IN_TOTAL) and loss[4] == "source":
             if weigher is None:
                 weigher = _Weigher(here, document, stream)
             weighed = weigher.weigh(loss)
             if weighed is None:
                 continue
-            loss = weighed
+            loss = weighed if loss[2] == "lost" else loss
             if loss[3] and kind == "response" and loss[2] == "lost":
                 # (A setting that the target lacks matters in a request, and not in an answer that repeats it.)
                 loss = loss._replace(detail=repeated_reason(loss[0], source, target) or loss[3])

@@ -58,6 +58,7 @@ def certificate(
     else:
         to.match(route, node, value, reader, writer)
     to.match_texts()
+    to.match_media_types()
     to.match_joined()
     to.match_split()
     to.match_names()

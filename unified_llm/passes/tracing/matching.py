@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -149,6 +149,19 @@ class Matching:
                 if text in rest and (len(text) > 3 or text in (each.strip() for each in rest.split("\0"))):
                     self._claim(path, keys)
                     rest = rest.replace(text, "\0", 1)
+
+    def match_media_types(self) -> None:
+        """A media type with parameters (`audio/L16;rate=24000`) may be a type and numbers at the other end."""
+        mine, theirs = _media_types(self.document), _media_types(self.value)
+        for path, kind, parameters in _with_parameters(mine):
+            place = next((each for each in theirs.get(kind, {}) if pointer(each) not in self.taken), None)
+            for each in _numbers(self.value, place, parameters) if not self._is_lost(pointer(path)) else ():
+                self._claim(path, each)
+        for place, kind, parameters in _with_parameters(theirs):
+            found = next((each for each in mine.get(kind, {}) if each not in self.found), None)
+            for each in _numbers(self.document, found, parameters):
+                if not self._is_lost(pointer(each)):
+                    self._claim(each, place)
 
     def match_rest(self, path: Keys, leaf: Any, is_whole: bool) -> None:
         """Where a leaf may be that was not matched: beside its like, in a text, as the name of a key, as a count.
@@ -332,6 +345,31 @@ def _without(text: str, parts: Iterable[str]) -> str:
     return text
 
 
+def _media_types(document: Any) -> dict[str, dict[Keys, str]]:
+    """The media types of a document by their kind, in order: where each stands, and its parameters."""
+    found: dict[str, dict[Keys, str]] = {}
+    for path, text in scalars(document):
+        if path and path[-1] in _MEDIA_TYPES and type(text) is str:
+            kind, _, parameters = text.partition(";")
+            found.setdefault(kind.lower(), {})[path] = parameters
+    return found
+
+
+def _with_parameters(types: dict[str, dict[Keys, str]]) -> Iterator[tuple[Keys, str, str]]:
+    return ((path, kind, each) for kind, places in types.items() for path, each in places.items() if each)
+
+
+def _numbers(document: Any, place: Keys | None, parameters: str) -> Iterator[Keys]:
+    """The place of a media type, and of the numbers beside it that the parameters of another one have."""
+    if place is None:
+        return
+    yield place
+    values = {each.rpartition("=")[2].strip() for each in parameters.split(";")}
+    for key, value in at(document, place[:-1]).items():
+        if type(value) is int and str(value) in values:
+            yield (*place[:-1], key)
+
+
 def _parsed(text: str) -> Any:
     try:
         return load_text(text)
@@ -353,6 +391,7 @@ def _finder(node: Any, value: Any, writer: Writer, reader: Reader, route: Route)
     return Finder(node, value, writer, reader, route.origin, route.goal, route.reads.node, ())
 
 
+_MEDIA_TYPES = frozenset(("mime_type", "mimeType", "media_type"))
 TEXTS = frozenset(
     ("text", "content", "description", "title", "source", "output", "logs", "stdout", "stderr", "thinking")
 )

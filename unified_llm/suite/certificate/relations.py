@@ -62,6 +62,17 @@ def _number_text(x: Any, y: Any) -> bool:
         return False
 
 
+def _parameter(x: Any, y: Any) -> bool:
+    """A number, and a media type that has it as a parameter; or two media types without their parameters."""
+    text, other = (x, y) if type(x) is str and ";" in x else (y, x)
+    if type(text) is not str or "/" not in text:
+        return False
+    kind, *parameters = text.split(";")
+    if type(other) is int:
+        return any(each.strip().endswith(f"={other}") for each in parameters)
+    return type(other) is str and bool(parameters) and is_word(kind, other.partition(";")[0])
+
+
 def _time(x: Any, y: Any) -> bool:
     """Seconds since 1970 and RFC 3339."""
     text, number = (x, y) if type(x) is str else (y, x)
@@ -225,7 +236,8 @@ def relation_of(
 
 
 _ALONE: dict[str, Callable[[Any, Any], bool]] = {
-    "same": _same, "empty": _empty, "word": is_word, "number": _number_text, "time": _time, "base64": _base64,
+    "same": _same, "empty": _empty, "word": is_word, "number": _number_text, "parameter": _parameter, "time": _time,
+    "base64": _base64,
 }  # fmt: skip
 
 RELATIONS = (

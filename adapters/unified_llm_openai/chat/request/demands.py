@@ -176,9 +176,9 @@ def _is_plain_text(part: Any) -> bool:
 
 def _mark_prefix(messages: list[Node], w: Writer) -> None:
     """Set the flag with which the server goes on with the model's last message, in its own spelling."""
-    flag = w.dialect.get("prefix")
-    last = messages[-1] if flag and messages else {}
-    if flag is None or last.get("role") != "assistant" or not last.get("content") or last.get("tool_calls"):
+    flag = str(w.dialect.get("prefix", ""))
+    last = messages[-1] if flag and messages else None
+    if type(last) is not dict or last.get("role") != "assistant" or not last.get("content") or last.get("tool_calls"):
         return
     others = [last.pop(other) for other in _PREFIXES if other != flag and other in last]
     if flag not in last:
