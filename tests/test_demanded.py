@@ -440,6 +440,8 @@ def test_a_page_that_was_retrieved_says_so_at_generate_content(said: Node, told:
     del pages[0]["urlRetrievalStatus"]
     own = {**answer, "candidates": [{**answer["candidates"][0], "urlContextMetadata": {"urlMetadata": pages}}]}
     assert ul.write(ul.read(own, CONTENT, "response"), CONTENT, "response").value == own
+    told_there = ul.convert(own, source=CONTENT, target=INTERACTIONS, kind="response").losses
+    assert not [loss for loss in told_there if "urlContextMetadata" in loss.path]
 
 
 def test_a_citation_of_a_page_has_a_title() -> None:

@@ -70,7 +70,7 @@ def read_pages(own: Node, doc: Node, r: Reader) -> list[Node]:
         if type(status) is str and status.startswith(_STATUS) and status.isupper():
             read["status"] = page.pop("urlRetrievalStatus").removeprefix(_STATUS).lower()
             r.place(read, ("status",), ("urlRetrievalStatus",))
-        if "urlRetrievalStatus" not in wire:
+        if "url" in read and "status" not in read:
             r.form(read, "status", "absent")
         pages.append(r.made(read, wire))
     item: Node = {"type": "web_fetch_result", "results": pages}
@@ -126,7 +126,7 @@ def _write_page(c: Node, w: Writer) -> Node:
     if type(c.get("status")) is str:
         word = _STATUS + c.pop("status").upper()
         wire["urlRetrievalStatus"] = number_of(word, "UrlRetrievalStatus", w.form(c, MARKER))
-    elif "status" not in c and w.protocol not in (c.get("extra") or ()):
+    elif "retrievedUrl" in wire and "status" not in c and not w.form(c, "status"):
         wire["urlRetrievalStatus"] = f"{_STATUS}SUCCESS"  # the AI SDK refuses a page without one
         w.added(wire, "urlRetrievalStatus", "the page was retrieved")
     return wire

@@ -132,9 +132,13 @@ def end_result(c: Node, wire: Node, w: Writer) -> Node:
     return wire
 
 
-def _pages(c: Node, name: str) -> list[Node]:
+def _pages(c: Node, name: str, w: Writer) -> list[Node]:
     """Which pages were fetched, and how that went; without their content."""
-    return [{key: page.pop(key) for key in ("url", "status") if key in page} for page in take_all(c, name)]
+    pages = take_all(c, name)
+    for page in pages:
+        if w.is_silent(page.get("extra")):
+            del page["extra"]
+    return [{key: page.pop(key) for key in ("url", "status") if key in page} for page in pages]
 
 
 def _declare_result(kind: str, hub: str, name: str) -> None:
@@ -149,7 +153,7 @@ def _declare_result(kind: str, hub: str, name: str) -> None:
     def write(c: Node, w: Writer) -> Node:
         wire: Node = {"type": kind, "call_id": call_id(c, w, hub)}
         if kind == "url_context_result" and w.crosses and type(c.get(name)) is list:
-            wire["result"] = _pages(c, name)
+            wire["result"] = _pages(c, name, w)
         elif name in c and not (kind in _BARE and w.crosses):
             wire["result"] = c.pop(name)
         return end_result(c, wire, w)
