@@ -336,3 +336,15 @@ def test_breakpoints_of_a_cache_are_sent_where_the_server_has_them(target: str, 
     assert (
         "/messages/2/content/1/cache_control" in [path for path, fate in fates(done).items() if fate == "lost"]
     ) is (written is None)
+
+
+@pytest.mark.parametrize("vendor", ["deepseek", "groq", "mistral", "moonshot"])
+@pytest.mark.parametrize("message", [None, [], "x"])
+def test_malformed_messages_are_kept_or_refused(vendor: str, message: Any) -> None:
+    """The constraints of a server apply to objects alone; there is no error but the library's."""
+    try:
+        sent = ul.convert({"model": "m", "messages": [message]}, source="openai-chat", target=f"openai-chat:{vendor}")
+    except ul.UnifiedLLMError as error:
+        assert "messages" in str(error)
+    else:
+        assert sent.value["messages"] == [message]

@@ -252,7 +252,7 @@ def write_head(c: Node, content: list[Any], output: list[Node], w: Writer) -> No
         wire["usage"] = c.pop("usage")
     elif not own:
         c.pop("usage", None)
-        wire["usage"] = {"input_tokens": 0, "output_tokens": 0}
+        wire["usage"] = {"input_tokens": 0, "output_tokens": 0, **dict.fromkeys(CACHED, 0)}
         w.added(wire, "usage", "no value in the source")
     if tier is not ...:
         if type(wire.get("usage")) is dict and (own or tier in SERVED_TIER.writes or tier in ("priority", "batch")):

@@ -161,8 +161,8 @@ def fit_messages(messages: list[Node], w: Writer) -> None:
     _mark_prefix(messages, w)
     roles = w.dialect.get("string_content", ())
     for message in messages if roles else ():
-        content = message.get("content")
-        if message.get("role") in roles and type(content) is list and content and all(map(_is_plain_text, content)):
+        content = message.get("content") if type(message) is dict else None
+        if type(content) is list and content and message.get("role") in roles and all(map(_is_plain_text, content)):
             # What the model wrote goes on in its next part; other parts are paragraphs.
             between = "" if message["role"] == "assistant" else "\n\n"
             message["content"] = between.join(part["text"] for part in content)
