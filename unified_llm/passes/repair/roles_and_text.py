@@ -282,8 +282,7 @@ def bridge_results(m: Mending) -> None:
     out: list[Node] = []
     for item in m.items:
         if out and item.get("type") == "message" and not is_model(item) and out[-1].get("type") in _RESULTS:
-            m.report(item, _leaf(item), "approximated", "a message of the model's was put before it", _TURN)
-            out.append(m.make(_message("assistant", BRIDGE)))
+            out.append(m.add(_message("assistant", BRIDGE), "nothing but the model's output follows results", _TURN))
         out.append(item)
     if len(out) > len(m.items):
         m.put(out)
