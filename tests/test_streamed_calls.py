@@ -85,3 +85,26 @@ def test_what_does_not_belong_to_a_function_call_of_old_is_lost_where_it_stands(
     stream = ul.convert_stream(events, source="openai-chat", target="anthropic-messages")
     list(stream)
     assert f"/1/data/choices/0/delta/function_call/{path}" in [loss.path for loss in stream.losses]
+
+
+NAMELESS = {"type": "function_call", "call_id": "c1", "arguments": '{"a":1}'}
+
+
+@pytest.mark.parametrize(
+    "target", ["openai-responses", "anthropic-messages", "google-generate-content", "amazon-converse"]
+)
+@pytest.mark.parametrize("pieces", [['{"a":1}'], ['{"a"', ":1}"]], ids=["whole", "in pieces"])
+def test_a_call_that_never_gets_a_name_is_sent_without_one(pieces: list[str], target: str) -> None:
+    chunks = [chunk({"tool_calls": [fragment(0, "c1", None, text)]}) for text in pieces]
+    events = [{"event": None, "data": each} for each in [*chunks, chunk({}, "tool_calls"), "[DONE]"]]
+    made = list(ul.convert_stream(events, source="openai-chat", target=target))
+    (call,) = ul.collect(ul.read_stream(made, target))["output"]
+    assert (call["call_id"], call["name"], json.loads(call["arguments"])) == ("c1", "", {"a": 1})
+
+
+@pytest.mark.parametrize("target", ["anthropic-messages", "amazon-converse"])
+def test_a_name_that_an_api_requires_is_added(target: str) -> None:
+    written = ul.write({"model": "m", "input": [NAMELESS]}, target)
+    assert '"name": ""' in json.dumps(written.value)
+    assert [loss.fate for loss in written.losses if loss.path.endswith("/name")] == ["added"]
+    assert "lost" not in [loss.fate for loss in written.losses]

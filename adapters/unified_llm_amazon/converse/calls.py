@@ -60,12 +60,15 @@ def _write_call(c: Node, w: Writer) -> Node:
 
 def _call(c: Node, w: Writer) -> Node:
     key = "call_id" if c.get("call_id") is not None or c.get("id") is None else "id"
-    wire = {"toolUseId": c.pop(key, None) or "", "name": c.pop("name", None) or ""}
+    name = c.pop("name", None)
+    wire = {"toolUseId": c.pop(key, None) or "", "name": name or ""}
     if c.get("executor") in ("provider", "client"):
         if c.pop("executor") == "provider":
             wire["type"] = _SERVER
     if not wire["toolUseId"]:
         w.added(wire, "toolUseId", "required by amazon-converse")
+    if name is None:
+        w.added(wire, "name", "required by amazon-converse")
     return wire
 
 

@@ -196,6 +196,8 @@ class ConverseWriter(BlockWriter):
             return self._text(event["delta"], place)
         if kind == ARGUMENTS and item.get("type") == "function_call" and event["delta"]:
             out = self._open_call(item, at)
+            if at not in self.places:
+                return out  # its name or id is yet to come
             self.sent += event["delta"]
             return [*out, self._delta(at, {"toolUse": {"input": event["delta"]}})]
         if kind in THOUGHTS and item.get("type") == "reasoning":
@@ -238,8 +240,8 @@ class ConverseWriter(BlockWriter):
         self.sent += text
         return [self._delta(at, {"reasoningContent": {"text": text}})]
 
-    def _open_call(self, item: Node, at: int) -> list[Event]:
-        if at in self.places or not (item.get("call_id") and item.get("name")):
+    def _open_call(self, item: Node, at: int, whole: bool = False) -> list[Event]:
+        if at in self.places or not (whole or (item.get("call_id") and item.get("name"))):
             return []
         mark = len(self.w.raw)  # its losses are reported when the item is whole
         block = self.w.node(blocks, {**item, "arguments": ""})
@@ -320,9 +322,9 @@ class ConverseWriter(BlockWriter):
     def _close_call(self, item: Node, at: int) -> list[Event]:
         if not answered([item], self.w):
             return []
-        out = self._open_call(item, at)
+        out = self._open_call(item, at, whole=True)
         arguments = item.get("arguments") or ""
-        if arguments.startswith(self.sent) and len(arguments) > len(self.sent):
+        if at in self.places and arguments.startswith(self.sent) and len(arguments) > len(self.sent):
             out.append(self._delta(at, {"toolUse": {"input": arguments[len(self.sent) :]}}))
         block = self.w.node(blocks, item)
         if at in self.places:

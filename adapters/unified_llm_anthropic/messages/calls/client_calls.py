@@ -77,7 +77,7 @@ cases.case(
     {
         "type": "tool_use",
         "id": string("call_id").required(None),
-        "name": string("name"),
+        "name": string("name").required("", "no value in the source"),
         "input": _INPUT,
         **CALLER,
         **CACHE,

@@ -105,6 +105,8 @@ class ForeignWriter(FrameWriter):
             if not event["delta"] or is_run_by_provider(item):
                 return []
             out = self._open_call(item, at)
+            if at not in self.places:
+                return out  # its name or id is yet to come
             self.pieces.append(event["delta"])
             return [*out, self._delta(at, {"type": "input_json_delta", "partial_json": event["delta"]})]
         if kind in THOUGHTS and item.get("type") == "reasoning":
@@ -124,8 +126,8 @@ class ForeignWriter(FrameWriter):
             return self._open_call(item, at)
         return []
 
-    def _open_call(self, item: Node, at: int) -> list[Event]:
-        if at in self.places or not (item.get("call_id") and item.get("name")) or is_run_by_provider(item):
+    def _open_call(self, item: Node, at: int, whole: bool = False) -> list[Event]:
+        if at in self.places or is_run_by_provider(item) or not (whole or (item.get("call_id") and item.get("name"))):
             return []
         # The rest is reported when the item is whole.
         mark = len(self.w.raw)
@@ -247,11 +249,11 @@ class ForeignWriter(FrameWriter):
     def _close_call(self, item: Node, at: int) -> list[Event]:
         if is_run_by_provider(item):
             return self._whole(item)
-        out = self._open_call(item, at)
+        out = self._open_call(item, at, whole=True)
         arguments = item.get("arguments") or ""
         if arguments.startswith(self.sent) and len(arguments) > len(self.sent):
             rest = arguments[len(self.sent) :]
-            if self.sent or arguments not in ("{}",):
+            if at in self.places and (self.sent or arguments != "{}"):
                 out.append(self._delta(at, {"type": "input_json_delta", "partial_json": rest}))
         self.w.node(blocks, item)
         if at in self.places:
