@@ -24,6 +24,43 @@ ASKED: dict[str, Node] = {
 }
 TOOL = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}
 
+# What the SDK declares as the words for no value, in the places where they may be.
+UNSPECIFIED: Node = {
+    "generationConfig": {
+        "mediaResolution": "MEDIA_RESOLUTION_UNSPECIFIED",
+        "responseModalities": ["MODALITY_UNSPECIFIED"],
+        "thinkingConfig": {"thinkingLevel": "THINKING_LEVEL_UNSPECIFIED"},
+        "imageConfig": {"prominentPeople": "PROMINENT_PEOPLE_UNSPECIFIED"},
+    },
+    "contents": [
+        {
+            "role": "user",
+            "parts": [
+                {
+                    "inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="},
+                    "mediaResolution": {"level": "MEDIA_RESOLUTION_UNSPECIFIED"},
+                }
+            ],
+        },
+        {"role": "model", "parts": [{"functionCall": {"id": "1", "name": "f", "args": {}}}]},
+        {
+            "role": "user",
+            "parts": [
+                {
+                    "functionResponse": {
+                        "id": "1",
+                        "name": "f",
+                        "response": {"output": "r"},
+                        "scheduling": "SCHEDULING_UNSPECIFIED",
+                    }
+                }
+            ],
+        },
+    ],
+    "tools": [{"functionDeclarations": [{"name": "f", "description": "d", "behavior": "UNSPECIFIED"}]}],
+    "toolConfig": {"functionCallingConfig": {"mode": "MODE_UNSPECIFIED"}},
+}
+
 
 def fates(source: str, target: str, more: Node, kind: str = "request", **options: Any) -> dict[str, str]:
     body = {**ASKED[source], **more} if kind == "request" else more
@@ -43,6 +80,7 @@ def fates(source: str, target: str, more: Node, kind: str = "request", **options
         (MESSAGES, CHAT, {"service_tier": "auto", "metadata": {}}),
         (CONTENTS, MESSAGES, {"generationConfig": {"responseModalities": ["TEXT"], "candidateCount": 1}}),
         (CONTENTS, RESPONSES, {"generation_config": {"response_modalities": ["TEXT"], "candidate_count": 1}}),
+        *((CONTENTS, target, UNSPECIFIED) for target in (CHAT, RESPONSES, MESSAGES, INTERACTIONS)),
     ],
 )
 def test_a_default_that_the_target_keeps_is_not_a_loss(source: str, target: str, more: Node) -> None:
