@@ -290,3 +290,33 @@ def test_a_client_gives_back_what_a_shell_at_the_provider_did_once(target: str) 
     back = ul.convert({**body, "model": "m"}, source=target, target=MESSAGES, secret="s").value["messages"]
     assert [message["role"] for message in back] == ["user", "assistant", "user"]
     assert back[1]["content"] == [*BASH]
+
+
+FETCH = {"type": "server_tool_use", "id": "s1", "name": "web_fetch", "input": {"url": "https://a.example"}}
+UNREAD = {"type": "web_fetch_tool_result_error", "error_code": "url_not_accessible"}
+NOT_FETCHED = {"type": "web_fetch_tool_result", "tool_use_id": "s1", "content": UNREAD}
+URL_CALL = {"type": "url_context_call", "id": "s1", "arguments": {"urls": ["https://a.example"]}}
+URL_RESULTS = [
+    {"type": "url_context_result", "call_id": "s1", "result": [], "is_error": True},
+    {"type": "url_context_result", "call_id": "s1", "result": [{"url": "https://a.example", "status": "error"}]},
+]
+PAGE = {"retrievedUrl": "https://a.example", "urlRetrievalStatus": "URL_RETRIEVAL_STATUS_ERROR"}
+
+
+@pytest.mark.parametrize(
+    ("source", "body"),
+    [(MESSAGES, of_claude(FETCH, NOT_FETCHED)), *((INTERACTIONS, of_google(URL_CALL, each)) for each in URL_RESULTS)],
+)
+def test_a_page_that_was_not_fetched_has_the_status_of_an_error(source: str, body: Node) -> None:
+    done = convert(body, source, GENERATE)
+    assert done.value["candidates"][0]["urlContextMetadata"] == {"urlMetadata": [PAGE]}
+    assert [loss.capability for loss in done.losses if loss.fate == "lost"] == ["tools.call_id"]
+    last = frames(body, source, GENERATE)[-1]["candidates"][0]
+    assert last["urlContextMetadata"] == {"urlMetadata": [PAGE]}
+
+
+@pytest.mark.parametrize("result", URL_RESULTS)
+def test_a_page_that_was_not_fetched_is_an_error_of_claude(result: Node) -> None:
+    done = convert(of_google(URL_CALL, result), INTERACTIONS, MESSAGES)
+    assert done.value["content"] == [FETCH, NOT_FETCHED]
+    assert "lost" not in [loss.fate for loss in done.losses]

@@ -157,8 +157,28 @@ _page = Shape(
 _result("web_fetch_tool_result", "web_fetch_result", nested("results", _page, listed=True))
 
 
+_UNREAD = "url_not_accessible"
+
+
+def _of_failed_page(c: Node, x: Context) -> Node:
+    """A result whose one page was not retrieved, which is an error here."""
+    pages = c.get("results")
+    page = pages[0] if type(pages) is list and len(pages) == 1 else None
+    if x.own or c.get("error") or c.get("call_id") is None or type(page) is not dict or "document" in page:
+        return c
+    if page.get("status") in (None, "success", "unspecified"):
+        return c
+    x.approximated(c, ("results", 0, "status"), f"sent as the error {_UNREAD!r}")
+    for key in page.keys() & {"url"}:
+        x.approximated(c, ("results", 0, key), "its call has it")
+    for key in page.keys() - {"url", "status"}:
+        x.lost(c, ("results", 0, key))
+    made = {name: value for name, value in c.items() if name != "results"}
+    return x.replaced(c, {**made, "error": {"code": _UNREAD}})
+
+
 def _fetched(c: Node, w: Writer, x: Context) -> Node | None:
-    c = _as_error(c, "url_not_accessible", x)
+    c = _of_failed_page(_as_error(c, _UNREAD, x), x)
     pages = c.get("results")
     if not x.own and not _has_failed(c) and (w.facing == "provider" or not pages or "document" not in pages[0]):
         return None

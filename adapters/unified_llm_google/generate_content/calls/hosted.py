@@ -16,6 +16,7 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.code_results import failed, said_by, take_printed
 
 from ..parts.media import is_base64
+from ..parts.searches import FETCHED
 from ..turns.contents import items
 from ..values.enums import MARKER, number_of, take_name
 from ..values.tables import TOOL_TYPES
@@ -227,6 +228,8 @@ def _write_tool_call(tool: str) -> Any:
     def write(c: Node, w: Writer) -> Node | None:
         if not _is_ours(c, w):
             return None
+        if tool == "web_fetch":
+            w.context.setdefault(FETCHED, {})[c.get("call_id")] = c.get("urls")
         own: Node = {**write_id(c, w), "toolType": _WIRE_TYPES[tool]}
         if tool == "web_search" and c.get("search_type") == "image":
             del c["search_type"]

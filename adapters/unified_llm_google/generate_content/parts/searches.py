@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import are_objects, take, take_all
+from unified_llm.engine.pairs.mapping import Fated, are_objects, take, take_all
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.code_results import failed, said_by
 
 from ..values.enums import MARKER, number_of, take_name
 
-__all__ = ["is_search", "read_pages", "read_searches", "write_search"]
+__all__ = ["FETCHED", "is_search", "read_pages", "read_searches", "write_search"]
 
 Node = dict[str, Any]
 
@@ -24,6 +25,8 @@ _QUERIES = (
     ("retrievalQueries", "file_search_call"),
 )
 _STATUS = "URL_RETRIEVAL_STATUS_"
+FETCHED = "fetched"
+"""Under which name the writer's context has the URLs of each call that fetches pages, by its id."""
 
 
 def read_searches(meta: Node, doc: Node, r: Reader) -> list[Node]:
@@ -93,6 +96,9 @@ def write_search(c: Node, w: Writer, kind: str) -> Node:
     name = w.form(c, "grounding")
     name = name if type(name) is str else ""
     if kind == "web_fetch_result":
+        pages = _failed_pages(c, w) if not c.get("results") else []
+        if pages:
+            return {"urlContextMetadata": pages}
         if not are_objects(c.get("results")):
             return {}
         return {"urlContextMetadata": [w.piece(_write_page, page) for page in c.pop("results")]}
@@ -117,6 +123,21 @@ def write_search(c: Node, w: Writer, kind: str) -> Node:
         del c["search_type"]
         return {name or "imageSearchQueries": queries}
     return {name or "webSearchQueries": queries}
+
+
+def _failed_pages(c: Node, w: Writer) -> list[Node]:
+    """The pages of a fetch that failed as a whole: those that its call has, each with the status of an error."""
+    error, urls = c.get("error"), w.context.get(FETCHED, {}).get(c.get("call_id"))
+    if not (w.crosses and (failed(c) or error) and type(urls) is list):
+        return []
+    c.pop("results", None)
+    said_by(c, "the status")
+    if error:
+        c["error"] = Fated("approximated", "represented by the status")
+    pages = [{"retrievedUrl": url, "urlRetrievalStatus": f"{_STATUS}ERROR"} for url in urls]
+    for page in pages:
+        w.added(page, "retrievedUrl", "the URL of the call")
+    return pages
 
 
 def _write_page(c: Node, w: Writer) -> Node:
