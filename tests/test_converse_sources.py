@@ -54,6 +54,76 @@ def test_sources_behind_a_text_reach_other_protocols() -> None:
     assert [chunk["web"]["uri"] for chunk in chunks] == ["https://example.com/rain", "https://example.com/wind"]
 
 
+def frame(name: str, **data: Any) -> dict[str, Any]:
+    return {"event": name, "data": data}
+
+
+def block(number: int, *deltas: Any) -> list[dict[str, Any]]:
+    """The frames of a block."""
+    pieces = [frame("contentBlockDelta", delta=delta, contentBlockIndex=number) for delta in deltas]
+    return [*pieces, frame("contentBlockStop", contentBlockIndex=number)]
+
+
+START, END = (
+    frame("messageStart", role="assistant"),
+    [
+        frame("messageStop", stopReason="end_turn"),
+        frame("metadata", usage=answer()["usage"], metrics=answer()["metrics"]),
+    ],
+)
+STREAMED = [
+    START,
+    *block(0, {"text": "It "}, {"text": "rains."}),
+    *block(1, {"citation": RAIN}),
+    *block(2, {"citation": WIND}),
+    *block(3, {"text": " Take a coat."}),
+    *END,
+]
+TARGETS = ["openai-chat", "openai-responses", "anthropic-messages", "google-generate-content", "google-interactions"]
+
+
+def test_sources_behind_a_text_of_a_stream_are_its_citations() -> None:
+    assert list(ul.convert_stream(STREAMED, source=CONVERSE, target=CONVERSE)) == STREAMED
+    content = ul.collect(ul.read_stream(STREAMED, CONVERSE))["output"][0]["content"]
+    assert [[note["url"] for note in part.get("annotations") or ()] for part in content] == [
+        ["https://example.com/rain", "https://example.com/wind"],
+        [],
+    ]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_stream_with_sources_amounts_to_the_whole_answer(target: str) -> None:
+    stream = ul.convert_stream(STREAMED, source=CONVERSE, target=target)
+    streamed = ul.collect(ul.read_stream(list(stream), target))["output"]
+    done = ul.convert(GROUNDED, source=CONVERSE, target=target, kind="response").value
+    whole = suite.canonical(done, target, "response")["output"]
+
+    def cited(items: Any) -> Any:
+        parts = [part for item in items for part in item["content"]]
+        return [(part["text"], [note["url"] for note in part.get("annotations") or ()]) for part in parts]
+
+    assert cited(streamed) == cited(whole)
+    assert not [loss for loss in stream.losses if loss.fate == "lost"]
+
+
+def test_a_citation_before_its_text_stays_with_it() -> None:
+    cited = block(1, {"citation": RAIN}, {"text": "It rains."})
+    frames = [START, *block(0, {"text": "So: "}), *cited, *block(2, {"citation": WIND}), *END]
+    assert list(ul.convert_stream(frames, source=CONVERSE, target=CONVERSE)) == frames
+    first, second, third = ul.collect(ul.read_stream(frames, CONVERSE))["output"][0]["content"]
+    assert "annotations" not in first
+    assert (second["text"], len(second["annotations"])) == ("It rains.", 1)
+    assert (third["text"], len(third["annotations"])) == ("", 1)
+
+
+@pytest.mark.parametrize("number", range(1, len(STREAMED)))
+def test_a_stream_with_sources_that_breaks_off_is_an_error(number: int) -> None:
+    frames = STREAMED[:number]
+    assert list(ul.convert_stream(frames, source=CONVERSE, target=CONVERSE))[:number] == frames
+    events = list(ul.read_stream(frames, CONVERSE))
+    assert events[-1]["type"] == ("error" if number < len(STREAMED) - 1 else "response.completed")
+
+
 def test_an_edited_source_goes_back_to_its_block() -> None:
     read = suite.canonical(GROUNDED, CONVERSE, "response")
     del read["output"][0]["content"][0]["annotations"][0]

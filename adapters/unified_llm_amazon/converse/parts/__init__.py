@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from . import media  # noqa: F401  (it declares the pairs of media)
 from .citations import citations
-from .text import answers, parts, read_point, read_sources, with_points, written
+from .text import SOURCES, answers, parts, read_point, read_sources, with_points, written
 
-__all__ = ["answers", "citations", "parts", "read_point", "read_sources", "with_points", "written"]
+__all__ = ["SOURCES", "answers", "citations", "parts", "read_point", "read_sources", "with_points", "written"]

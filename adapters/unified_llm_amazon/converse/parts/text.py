@@ -22,7 +22,7 @@ from unified_llm.foundation.json_codec import dump_text, load_text
 from ..values import LIFETIMES, POINTS, PROTOCOL, is_own, move, need
 from .citations import citations
 
-__all__ = ["answers", "parts", "read_point", "read_sources", "with_points", "written"]
+__all__ = ["SOURCES", "answers", "parts", "read_point", "read_sources", "with_points", "written"]
 
 Node = dict[str, Any]
 WritePair = Callable[[Node, Writer], Any]
@@ -62,7 +62,7 @@ def read_sources(wire: Any, last: Node | None, r: Reader, at: tuple[Any, ...]) -
     """
     if type(wire) is not dict or wire.keys() != {_CITED} or last is None or last.get("type") not in _TEXTS:
         return False
-    groups = _forms(last, r).get(_APART)
+    groups = _forms(last, r).get(SOURCES)
     if last.keys() != ({"type", "text", "annotations", "extra"} if groups else {"type", "text"}):
         return False
     own = wire[_CITED]
@@ -77,11 +77,13 @@ def read_sources(wire: Any, last: Node | None, r: Reader, at: tuple[Any, ...]) -
     if groups:
         groups.append(group)
     else:
-        r.form(last, _APART, [group])
+        r.form(last, SOURCES, [group])
     return True
 
 
-_CITED, _APART = "citationsContent", "sources"
+_CITED = "citationsContent"
+SOURCES = "sources"
+"""The form of a text with its citations in blocks behind it: of each the form of its content and their count."""
 _TEXTS = ("input_text", "output_text")
 
 
@@ -127,7 +129,7 @@ def with_points(family: Mapping, nodes: Any, w: Writer) -> list[Any]:
         w.context.pop("pointed", None)
         # (In a stream they are deltas of the block that they cite.)
         whole = "extra" not in node or w.context.get("streaming")
-        out += blocks if whole else _apart(blocks, w.form(node, _APART))
+        out += blocks if whole else _apart(blocks, w.form(node, SOURCES))
         if blocks and type(node.get("cache")) is dict:
             point = _point(node["cache"], w)
             out.append({"cachePoint": point})

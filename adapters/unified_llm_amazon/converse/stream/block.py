@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Any
+from typing import Any, NamedTuple
 
 from unified_llm.foundation.json_codec import load_text
 
-__all__ = ["Block", "below", "joined", "value_of"]
+__all__ = ["Apart", "Block", "Ended", "below", "joined", "value_of"]
 
 Node = dict[str, Any]
 
@@ -21,9 +21,26 @@ class Block:
         self.wire: Node = {}  # from its start
         self.text: list[str] = []
         self.rest: list[Any] = []  # citations, results, sources
+        self.groups: list[int] = []  # how many citations each block behind this one had
         self.sources: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         self.at = 0
         self.part: int | None = None
+
+
+class Ended(NamedTuple):
+    """A text block that has ended: its last frame, as one that is kept and as the end of its part."""
+
+    block: Block
+    frame: dict[str, Any]
+    done: dict[str, Any]
+
+
+class Apart(NamedTuple):
+    """A block of which only citations came so far: the events of these, without a place, and where it began."""
+
+    number: int
+    events: list[dict[str, Any]]
+    source: tuple[Any, ...]
 
 
 def below(block: Block, wire: Node) -> dict[tuple[Any, ...], tuple[Any, ...]]:

@@ -13,31 +13,28 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.engine.pairs.reading import Reader
-from unified_llm.streams.folds import FRAME
 
 from ..calls import blocks
 from ..errors import EXCEPTION, read_error
-from ..parts import answers, citations
+from ..parts import SOURCES, answers, citations
 from ..response import read_end
 from ..values import INCOMPLETE
-from .block import Block, below, joined, value_of
+from .block import Block, Ended, below, joined, value_of
+from .sources import PADDING, SourcesReader
 
 __all__ = ["ConverseReader"]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
 
-_PADDING = "p"
 
-
-class ConverseReader:
+class ConverseReader(SourcesReader):
     """Wire events to canonical events."""
 
     def __init__(self, reader: Reader) -> None:
-        self.r = reader
+        super().__init__(reader)
         self.state = "idle"
         self.items: list[Node] = []
-        self.open: dict[int, Block] = {}
         self.message: Node | None = None  # the item of the text blocks that stand in a row
         self.count = 0
         self.end: Node = {}  # the fields of the last frames
@@ -48,55 +45,28 @@ class ConverseReader:
 
     def feed(self, event: Event) -> list[Event]:
         name, data = event["event"], event["data"]
+        before = self._settle(name, data if type(data) is dict else {})
         if type(data) is dict and self.state not in ("closed", "errored"):
             if type(name) is str and (name.endswith(EXCEPTION) or name == "error"):
-                return self._error(name, data)
+                return before + self._error(name, data)
             handle = _HANDLERS.get(name)
             if handle is not None:
                 found: list[Event] | None = handle(self, data)
                 if found is not None:
-                    return found
-        return [*self._let_go(), self._frame(event, data)]
+                    return before + found
+        return [*before, *self._let_go(), self._frame(event, data)]
 
     def close(self) -> list[Event]:
         if self.state in ("closed", "errored"):
             return []
         if self.held is not None:
             return self._terminal({}, "absent")
+        before = self._settle(None, {})
         self.state = "errored"
         error = {"type": "server_error", "code": "stream_truncated", "message": "the stream ended before its message"}
-        return [self._made({"type": "error", "error": error})]
+        return [*before, self._made({"type": "error", "error": error})]
 
     # ---- events ----------------------------------------------------------------------------------------------
-
-    def _made(self, event: Event) -> Event:
-        """An event that the wire did not announce."""
-        event.setdefault("extra", {})[self.r.protocol] = {"frame": {"synthetic": True}}
-        return event
-
-    def _told(self, event: Event, data: Node, *known: str, **frame: Any) -> Event:
-        """An event that was a frame, with what of it was not understood."""
-        own: Node = {"frame": frame}
-        rest = {key: value for key, value in data.items() if key not in known}
-        if type(rest.get(_PADDING)) is str:
-            event["obfuscation"] = rest.pop(_PADDING)
-        if rest:
-            own["rest"] = rest
-        if rest or frame:
-            event.setdefault("extra", {})[self.r.protocol] = own
-        return self.r.made(event, data)
-
-    def _frame(self, event: Event, rest: Any = None) -> Event:
-        """A frame without canonical meaning; `rest` is what no item contains."""
-        found: Event = {"type": FRAME, "extra": {self.r.protocol: {"frame": {key: event[key] for key in _FRAME}}}}
-        if rest:
-            found["extra"][self.r.protocol]["rest"] = rest if type(rest) is dict else {"data": rest}
-            self.r.made(found, event["data"])
-        return found
-
-    def _kept(self, data: Node, name: str, **rest: Any) -> Event:
-        more = {key: value for key, value in rest.items() if value}
-        return self._frame({"event": name, "data": data}, more or None)
 
     def _let_go(self) -> list[Event]:
         """The frame that waits for another one, where something comes between."""
@@ -123,7 +93,7 @@ class ConverseReader:
             return None
         out = [self._made(event) for event in self._finish_all()]
         self.held = {"event": "messageStop", "data": data}
-        self.end.update({key: value for key, value in data.items() if key != _PADDING})
+        self.end.update({key: value for key, value in data.items() if key != PADDING})
         self.places.update({(key,): self.r.here(key) for key in data})
         if self.r.number is not None:
             self.r.docs[self.r.number] = data
@@ -138,14 +108,14 @@ class ConverseReader:
         """Both of the last frames as one event."""
         stop = self.held["data"] if self.held is not None else None
         self.end.pop("stop", None)
-        told = {key: value for key, value in data.items() if key != _PADDING}
+        told = {key: value for key, value in data.items() if key != PADDING}
         if stop is not None and stop.keys() & told.keys():
             return [*self._let_go(), *self._terminal(data, metadata)]
         frame: Node = {"metadata": metadata}
         if stop is not None:
-            frame["stop"] = [key for key in stop if key != _PADDING]
-            if _PADDING in stop:
-                frame["padding"] = stop[_PADDING]
+            frame["stop"] = [key for key in stop if key != PADDING]
+            if PADDING in stop:
+                frame["padding"] = stop[PADDING]
         whole = self.r.gather({**self.end, **told}, self.places)
         self.places.update({(key,): self.r.here(key) for key in told})
         node: Node = {}
@@ -161,8 +131,8 @@ class ConverseReader:
         reason = (node.get("finish") or {}).get("reason")
         kind = "response.incomplete" if reason in INCOMPLETE else "response.completed"
         end: Event = {"type": kind, "response": node, "extra": {self.r.protocol: {"frame": frame}}}
-        if type(data.get(_PADDING)) is str:
-            end["obfuscation"] = data[_PADDING]
+        if type(data.get(PADDING)) is str:
+            end["obfuscation"] = data[PADDING]
         self.held = None
         return [*out, end]
 
@@ -228,6 +198,8 @@ class ConverseReader:
             place = {"output_index": block.at, "content_index": block.part}
             event = {"type": "response.output_text.delta", **place, "delta": value}
             return [*begun, self._told(event, data, "delta", "contentBlockIndex", index=index)]
+        if key == "citation" and type(value) is dict and block is None and self.ended is not None:
+            return self._cite_apart(index, data, value)
         if key == "citation" and type(value) is dict and (block is None or block.kind == "text"):
             begun = self._begin_text(index) if block is None else []
             block = self.open[index]
@@ -300,9 +272,14 @@ class ConverseReader:
 
     def _block_stop(self, data: Node) -> list[Event] | None:
         index = data.get("contentBlockIndex")
+        if self.state == "open" and self.ended is not None and self.apart is not None and self.apart.number == index:
+            return self._absorb(self.ended, self.apart, data)
         block = self.open.pop(index, None) if type(index) is int else None
         if self.state != "open" or block is None:
             return None
+        if block.kind == "text" and not block.rest:
+            self.ended = Ended(block, self._kept_stop(data), self._done(block, data))
+            return []
         ends = self._finish(block)
         done = self._told(ends[-1], data, "contentBlockIndex", index=index)
         return [*(self._made(event) for event in ends[:-1]), done]
@@ -364,6 +341,8 @@ class ConverseReader:
         part = self.r.node(answers, wire)
         if block.rest:
             part["annotations"] = block.rest
+        if block.groups:
+            self.r.form(part, SOURCES, [f"absent {count}" for count in block.groups])
         content = self.items[block.at]["content"]
         content[block.part] = part
         place = {"output_index": block.at, "content_index": block.part}
@@ -384,7 +363,6 @@ class ConverseReader:
         return [*out, {"type": "response.content_part.done", **place, "part": part}]
 
 
-_FRAME = ("event", "data")
 _HANDLERS: dict[Any, Any] = {
     "messageStart": ConverseReader._start,
     "contentBlockStart": ConverseReader._block_start,
