@@ -35,7 +35,6 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
         ("openai-responses/stream/function_call_output_item", target): "a call is shown before its result is known"
         for target in ("anthropic-messages", "openai-chat")
     },
-    ("openai-responses/stream/interleaved_items", "openai-chat"): "a chat message cannot tell two texts at a time",
     **{
         (
             "anthropic-messages/stream/tool_use_cut",

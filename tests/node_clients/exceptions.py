@@ -60,10 +60,6 @@ _KNOWN: dict[str, tuple[tuple[str, ...], str]] = {
         openai-chat/stream/n_two_choices_one_chunk openai-chat/stream/n_two_choices_tools
         """,
     ),
-    "a message of Chat has one text, and this stream has two at once": (
-        BOTH,
-        "openai-responses/stream/interleaved_items",
-    ),
     "the content of message_start is in the item, not in deltas": (
         (RESPONSES,),
         "anthropic-messages/stream/resume_with_content",

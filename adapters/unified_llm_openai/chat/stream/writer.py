@@ -30,6 +30,7 @@ from ..values.timings import TIMINGS, is_in_timings, write_timings
 from ..values.usage import is_told, write_usage
 from .answer import HOT, ChoiceWriter, More
 from .items import opened
+from .order import Order
 
 __all__ = ["ChatWriter"]
 
@@ -51,6 +52,7 @@ class ChatWriter:
         self.head: Node | None = None
         self.response: Node = {}
         self.choices: dict[int, ChoiceWriter] = {}
+        self.orders: dict[int, Order] = {}
         self.group: list[Event] = []
         self.frame: Node = {}
         self.failed = False
@@ -240,7 +242,8 @@ class ChatWriter:
         if kind in TERMINAL:
             return self._end(event)
         choice = self._choice(event)
-        out = [self._chunk(choice.index, delta, None, logprobs) for delta, logprobs in choice.feed(event)]
+        deltas = [delta for each in self.orders[choice.index].take(event) for delta in choice.feed(each)]
+        out = [self._chunk(choice.index, delta, None, logprobs) for delta, logprobs in deltas]
         if out and kind in HOT and "choice" not in event:
             like = choice.more(event)
             if like is not None:
@@ -252,6 +255,7 @@ class ChatWriter:
         choice = self.choices.get(index)
         if choice is None:
             choice = self.choices[index] = ChoiceWriter(index, self.w)
+            self.orders[index] = Order()
         return choice
 
     def _error(self, error: Node) -> list[Event]:
@@ -270,7 +274,8 @@ class ChatWriter:
         ends = self._ends(response)
         for index, (output, word) in sorted(ends.items()):
             choice = self._choice({"choice": index})
-            deltas = choice.close(output)
+            deltas = [delta for each in self.orders[index].rest() for delta in choice.feed(each)]
+            deltas += choice.close(output)
             out += [self._chunk(index, delta, None, logprobs) for delta, logprobs in deltas]
             out.append(self._chunk(index, {}, word))
             out[-1]["data"]["choices"][0].update(choice.beside)
