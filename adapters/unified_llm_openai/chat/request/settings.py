@@ -24,7 +24,7 @@ from ...demands import (
 )
 from ...effort import LOGPROBS, drop_refused, fit_reasoning
 from ...logprobs import fit_alternatives
-from ..tools import is_foreign, tools
+from ..tools import SEARCHES, is_declared, is_foreign, tools
 from ..turns.usual import read_usual_functions, write_usual_functions
 from .controls import placed_controls, read_controls, write_controls
 
@@ -167,7 +167,6 @@ def _function_of(tool: Any) -> Any:
 
 
 _SEARCH_KEYS = ("search_context_size",)
-_SEARCHES = frozenset(("web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"))
 
 
 def _write_tools(c: Node, wire: Node, w: Writer) -> None:
@@ -182,11 +181,13 @@ def _write_tools(c: Node, wire: Node, w: Writer) -> None:
         kinds = [*kinds, "custom"]
     given = c.pop("tools")
     for tool in given:
-        if kinds is not None and tool.get("type") not in kinds:
+        if is_declared(tool, w):
+            new.append(tool)
+        elif kinds is not None and tool.get("type") not in kinds:
             w.drop(tool, "the server has no such tools")
         elif w.form(tool, "legacy"):
             old.append(tool)
-        elif tool.get("type") in _SEARCHES and "web_search_options" not in wire:
+        elif tool.get("type") in SEARCHES and "web_search_options" not in wire:
             wire["web_search_options"] = w.piece(_write_web_search, tool)
             if tool["type"] != "web_search":
                 w.report(tool, ("type",), "approximated", "sent as web_search_options")
