@@ -1,6 +1,6 @@
 """Errors of servers whose word and status are those of another class, and what clients make of them."""
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -188,3 +188,30 @@ def test_an_overflow_has_the_words_that_clients_of_chat_look_for(source: str, bo
 def test_words_that_clients_of_chat_know_stay(source: str, body: Any) -> None:
     done = ul.convert(body, source=source, target=CHAT, kind="error", http={"status": 400})
     assert done.value["error"]["message"] == body["error"]["message"]
+
+
+def failed(code: str) -> dict[str, Any]:
+    head = {"id": "r", "object": "response", "created_at": 1, "model": "m", "status": "failed", "output": []}
+    return {**head, "error": {"code": code, "message": "m"}}
+
+
+def test_each_code_of_a_failed_response_has_a_class() -> None:
+    from openai.types.responses import ResponseError
+
+    classes: dict[str, list[str]] = {}
+    for code in get_args(ResponseError.model_fields["code"].annotation):
+        kind = ul.read(failed(code), RESPONSES, "response").model_dump()["error"]["type"]
+        classes.setdefault(kind, []).append(code)
+    assert classes.keys() == {"server_error", "rate_limit", "timeout", "content_filter", "invalid_request"}
+    assert classes["server_error"] == ["server_error"]
+    assert sorted(classes["content_filter"]) == [
+        "bio_policy",
+        "image_content_policy_violation",
+        "misalignment_policy_violation",
+    ]
+
+
+@pytest.mark.parametrize("code", ["invalid_image_url", "bio_policy"])
+def test_a_response_that_failed_for_good_is_a_bad_request_elsewhere(code: str) -> None:
+    done = ul.convert(failed(code), source=RESPONSES, target=MESSAGES, kind="response")
+    assert done.value["error"]["type"] == "invalid_request_error"

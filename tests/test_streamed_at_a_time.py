@@ -1,4 +1,4 @@
-"""Items of a stream that come at a time, at a wire that cannot tell them apart."""
+"""Items of a stream that come at a time, in chunks, where they share a field."""
 
 from __future__ import annotations
 

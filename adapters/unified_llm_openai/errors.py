@@ -93,6 +93,17 @@ CODES = {
     "server_error": "server_error",
     "server_is_overloaded": "overloaded",
     "invalid_prompt": "invalid_request",
+    # Of failed responses, whose error has no type beside it.
+    "bio_policy": "content_filter",
+    "image_content_policy_violation": "content_filter",
+    "misalignment_policy_violation": "content_filter",
+    "vector_store_timeout": "timeout",
+    **dict.fromkeys(
+        """data_residency_mismatch invalid_image invalid_image_format invalid_base64_image invalid_image_url
+        image_too_large image_too_small image_parse_error invalid_image_mode image_file_too_large
+        unsupported_image_media_type empty_image_file failed_to_download_image image_file_not_found""".split(),
+        "invalid_request",
+    ),
 }
 # The code of a class whose type word is ambiguous: what agents look for before they compact, among them.
 CODE_OF = {

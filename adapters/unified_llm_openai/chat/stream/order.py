@@ -1,4 +1,4 @@
-"""The order of items that chunks cannot tell apart: texts of several messages, and reasoning of several items.
+"""The order of items that share a field of the chunks: texts of several messages, and reasoning of several items.
 
 They share a field of the delta, so what comes of a later one waits until the earlier one is done.
 """
