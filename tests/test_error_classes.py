@@ -215,3 +215,21 @@ def test_each_code_of_a_failed_response_has_a_class() -> None:
 def test_a_response_that_failed_for_good_is_a_bad_request_elsewhere(code: str) -> None:
     done = ul.convert(failed(code), source=RESPONSES, target=MESSAGES, kind="response")
     assert done.value["error"]["type"] == "invalid_request_error"
+
+
+@pytest.mark.parametrize(
+    ("status", "word", "code", "kind"),
+    [
+        (429, "rate_limit_error", "contract_spend_limit_reached", "quota"),
+        (429, "rate_limit_error", "enforced_spend_limit_reached", "quota"),
+        (402, "billing_error", "linked_organization_spend_limit_reached", "quota"),
+        (400, "invalid_request_error", "organization_on_hold", "permission"),
+        (429, "rate_limit_error", "ramp_limit_exceeded", "rate_limit"),
+        (400, "invalid_request_error", "image_dimensions_too_large", "invalid_request"),
+    ],
+)
+def test_the_code_of_an_error_of_claude_is_more_than_its_word(status: int, word: str, code: str, kind: str) -> None:
+    body = {"type": "error", "error": {"type": word, "message": "m", "details": {"error_code": code}}}
+    assert class_of(body, MESSAGES, status) == kind
+    done = ul.convert(body, source=MESSAGES, target=CHAT, kind="error", http={"status": status})
+    assert (done.http.get("headers", {}).get("x-should-retry") == "false") == (kind == "quota")

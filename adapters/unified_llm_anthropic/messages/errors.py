@@ -20,7 +20,7 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.error_headers import HINTS, RateHeaders, read_http, sent_status, write_hints
 from unified_llm.engine.shared.error_messages import class_of
 
-from .values.tables import ERROR_STATUS, ERRORS, PROTOCOL
+from .values.tables import ERROR_CODES, ERROR_STATUS, ERRORS, PROTOCOL
 
 __all__ = ["RATES", "read_error", "write_error"]
 
@@ -69,7 +69,8 @@ def _read_one(w: Node, doc: Node, r: Reader, whole: bool = True) -> Node:
     w.clear()
     error = node.setdefault("error", {})
     word = error.pop("native_type", None)
-    error["type"] = classify(word, error.get("message"), r.http.get("status"))
+    kind = classify(word, error.get("message"), r.http.get("status"))
+    error["type"] = lookup(ERROR_CODES, error.get("code"), kind)
     if word is not None:
         r.made(error, doc)
         r.place(error, ("type",), ("error", "type"))

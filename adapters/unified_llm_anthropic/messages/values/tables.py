@@ -183,6 +183,14 @@ ERRORS = Bimap(
     },
 )
 
+# Codes that are more specific than the word beside them: an account that is used up is a rate limit by that word.
+ERROR_CODES = {
+    "contract_spend_limit_reached": "quota",
+    "enforced_spend_limit_reached": "quota",
+    "linked_organization_spend_limit_reached": "quota",
+    "organization_on_hold": "permission",
+}
+
 ERROR_STATUS = {
     "invalid_request": 400,
     "context_overflow": 400,
