@@ -16,7 +16,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, WritePair, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.citation_spans import add_bounds
+from unified_llm.engine.shared.citation_spans import add_bounds, as_page
 from unified_llm.engine.shared.text_fallbacks import part_as_text, transcript_as_text
 from unified_llm.provenance.opaque import opaque_piece
 
@@ -98,6 +98,9 @@ def write_url_citation(c: Node, w: Writer) -> Node:
     add_bounds(wire, 0, w.context.get("text length", 0), w)
     name_page(wire, w)
     return wire
+
+
+foreign_citations.write("place_citation")(as_page(write_url_citation))
 
 
 @foreign_citations.write("file_citation")

@@ -11,13 +11,15 @@ from collections.abc import Callable
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
+from ..pairs.mapping import Fated
+
 if TYPE_CHECKING:
     from ...streams.event_fast_path import WriteMore
     from ..adapter import WireWriter
     from ..pairs.reading import Reader
     from ..pairs.writing import Writer
 
-__all__ = ["CitingWriter", "add_bounds", "is_placeless", "split_text"]
+__all__ = ["CitingWriter", "add_bounds", "as_page", "is_placeless", "split_text"]
 
 Node = dict[str, Any]
 Event = dict[str, Any]
@@ -26,6 +28,7 @@ _ADDED = "response.output_text.annotation.added"
 _DONE = "response.output_text.done"
 _ENDS = frozenset(("response.content_part.done", "response.output_item.done", "error"))
 _INDICES = ("start_index", "end_index")
+_PAGES = ("url_citation", "place_citation")
 _RECENT = 64  # notes of a reading, among which those of the last event are
 
 
@@ -36,7 +39,25 @@ def is_placeless(note: Any) -> bool:
 
 def _is_open(note: Any) -> bool:
     """Whether a citation of a page lacks a bound that the text has to give it."""
-    return type(note) is dict and note.get("type") == "url_citation" and any(note.get(key) is None for key in _INDICES)
+    return type(note) is dict and note.get("type") in _PAGES and any(note.get(key) is None for key in _INDICES)
+
+
+def as_page(write: Callable[[Node, Writer], Any]) -> Callable[[Node, Writer], Any]:
+    """How a place on a map is written where pages alone are cited: as the page that the map has of it.
+
+    Google requires that the sources of an answer about places are shown.
+    https://ai.google.dev/gemini-api/docs/maps-grounding
+    """
+
+    def pair(c: Node, w: Writer) -> Any:
+        if type(c.get("url")) is not str:
+            return None
+        c["type"] = Fated("approximated", "sent as a page")
+        if "name" in c:
+            c["title"] = c.pop("name")
+        return write(c, w)
+
+    return pair
 
 
 def add_bounds(wire: Node, start: int, end: int, w: Writer) -> None:
@@ -63,7 +84,7 @@ def split_text(part: Node) -> list[Node] | None:
     for note in notes:
         if type(note) is not dict:
             return None
-        if note.get("type") not in _OF_BLOCKS:
+        if note.get("type") not in _OF_BLOCKS and not (note.get("type") in _PAGES and note.get("url")):
             others.append(note)
             continue
         start, end = (note.get(key) for key in _INDICES)

@@ -160,6 +160,9 @@ def _slot(unit: Keys, keys: Keys) -> Any:
     return "text" if last in _TEXTS else last
 
 
+_ALIKE = {"place_citation": "url_citation"}
+"""Types of units that are sent as another one."""
+
 _ABOVE = frozenset(("system", "developer"))
 """Roles that some protocols have one word for."""
 
@@ -210,4 +213,4 @@ def _in_order(
 def _type(places: Places, unit: Keys) -> Any:
     value = at(places.root, unit)
     kind = value.get("type") if type(value) is dict else None
-    return kind if type(kind) is str else unit[:1]
+    return _ALIKE.get(kind, kind) if type(kind) is str else unit[:1]

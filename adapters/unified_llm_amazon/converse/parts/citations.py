@@ -13,6 +13,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.citation_spans import as_page
 
 from ..values import PROTOCOL, move
 
@@ -86,7 +87,6 @@ def _place_of(node: Node, type_: str) -> str:
 def _writes(type_: str) -> None:
     """Declare how citations of a type are written."""
 
-    @citations.write(type_)
     def pair(c: Node, w: Writer) -> Node:
         said = w.form(c, "location")
         key = said if said in _PLACES and _PLACES[said][0] == type_ else _place_of(c, type_)
@@ -103,6 +103,10 @@ def _writes(type_: str) -> None:
                 c[name] = Fated("approximated", "the block is cited as a whole")
         place = {wire_key: c.pop(name) for wire_key, name in names.items() if c.get(name) is not None}
         return {**wire, "location": {key: place}}
+
+    citations.write(type_)(pair)
+    if type_ == "url_citation":
+        citations.write("place_citation")(as_page(pair))
 
 
 def _fits(c: Node, key: str) -> bool:

@@ -75,7 +75,7 @@ def _opened(node: Node, w: Node, r: Reader) -> Node:
     if not is_envelope(w.get("encrypted_index"), r):
         return node
     found = open_sealed(w["encrypted_index"], f"url:{w.get('url')}", r)
-    if found is None or found.get("type") != "url_citation":
+    if found is None or found.get("type") not in ("url_citation", "place_citation"):
         return node
     if r.secret is not None:
         return {**found, **({"extra": node["extra"]} if "extra" in node else {})}
@@ -83,11 +83,26 @@ def _opened(node: Node, w: Node, r: Reader) -> Node:
 
 
 _PLACE = ("start_index", "end_index")
+_SEALED = ("opaque", *_PLACE, "place_id", "review_snippets")
 
 
 def _page(c: Node, w: Writer, x: Context) -> Node | None:
-    made = dict(c)
-    if tuple(c.get(key) for key in _PLACE) == (0, w.context.get("text length")):
+    return _proved(c, dict(c), w, x)
+
+
+def _place(c: Node, w: Writer, x: Context) -> Node | None:
+    """A place on a map, as the page that the map has of it."""
+    if type(c.get("url")) is not str or w.facing != "client":
+        return None
+    x.approximated(c, ("type",), "sent as a page")
+    made = {("title" if key == "name" else key): value for key, value in c.items()}
+    return _proved(c, {**made, "type": "url_citation"}, w, x)
+
+
+def _proved(c: Node, made: Node, w: Writer, x: Context) -> Node | None:
+    """The page that a citation is sent as, with its proof."""
+    whole = tuple(c.get(key) for key in _PLACE) == (0, w.context.get("text length"))
+    if whole:
         # A citation is about its block: its place was the whole of it.
         for key in _PLACE:
             del made[key]
@@ -99,8 +114,8 @@ def _page(c: Node, w: Writer, x: Context) -> Node | None:
         return x.replaced(c, made)
     if w.facing != "client" or (w.source == w.protocol and not foreign):
         return x.replaced(c, made) if w.facing == "client" else None
-    node = {key: value for key, value in made.items() if key != "extra"}
-    for key in ("opaque", *_PLACE):
+    node = {key: value for key, value in c.items() if key != "extra" and not (whole and key in _PLACE)}
+    for key in _SEALED:
         if made.pop(key, None) is not None:
             w.report(c, (key,), "parked", NOTE)
     made = {"cited_text": "", "url": "", **{key: value for key, value in made.items() if value is not None}}
@@ -111,7 +126,7 @@ def _page(c: Node, w: Writer, x: Context) -> Node | None:
     return x.replaced(c, made)
 
 
-declare(citations, cases, {"url_citation": _page}, {"web_search_result_location": _opened})
+declare(citations, cases, {"url_citation": _page, "place_citation": _place}, {"web_search_result_location": _opened})
 citations.cannot(
     "file_citation container_file_citation file_path place_citation word_info speech_metadata",
     "citations name given documents, given search results and web searches only",

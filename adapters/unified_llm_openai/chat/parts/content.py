@@ -13,7 +13,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.citation_spans import add_bounds
+from unified_llm.engine.shared.citation_spans import add_bounds, as_page
 from unified_llm.engine.shared.text_fallbacks import (
     is_text_only,
     part_as_text,
@@ -389,6 +389,8 @@ def write_url_citation(c: Node, w: Writer) -> Node:
                 citation[key] += start
     return {"type": "url_citation", "url_citation": citation}
 
+
+citations.write("place_citation")(as_page(write_url_citation))
 
 citations.cannot(
     """file_citation container_file_citation file_path document_citation search_result_citation place_citation
