@@ -94,10 +94,11 @@ def test_an_id_that_two_calls_have_is_left_as_it_is(second: str) -> None:
     assert (first, other) == (its, results_of_it), "each result answers its own call"
 
 
-def test_thoughts_that_a_client_puts_first_return_in_their_places() -> None:
+@pytest.mark.parametrize("thoughts", [0, 1])
+def test_thoughts_that_a_client_puts_first_return_in_their_places(thoughts: int) -> None:
     vault = ul.MemoryVault()
     steps: list[Node] = [
-        {"type": "thought", "summary": [{"type": "text", "text": "Hm."}], "signature": "QUJD"},
+        *[{"type": "thought", "summary": [{"type": "text", "text": "Hm."}], "signature": "QUJD"}] * thoughts,
         {"type": "model_output", "content": [{"type": "text", "text": "Let me look."}]},
         {"type": "thought", "signature": "REVG"},
         {"type": "function_call", "id": "c1", "name": "f", "arguments": {"n": 1}},
@@ -121,5 +122,5 @@ def test_thoughts_that_a_client_puts_first_return_in_their_places() -> None:
         turns = [{"role": "assistant", "content": sent}, {"role": "user", "content": results}]
         request = {**question, "messages": [*question["messages"], *turns]}
         back = ul.convert(request, source=MESSAGES, target=INTERACTIONS, facing="provider", **options)
-        found = back.value["input"][1:6]
+        found = back.value["input"][1 : 1 + len(steps)]
         assert [(s["type"], s.get("signature")) for s in found] == [(s["type"], s.get("signature")) for s in steps]

@@ -12,7 +12,6 @@ import json
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
-from itertools import pairwise
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -257,13 +256,12 @@ def unpark(node: Node, vault: Vault, reader: Reader | None = None, target: Write
         # may be a part: the SDK of OpenAI for JavaScript keeps the last of the envelopes of a stream.
         echoed = set(_pieces(there))
         named = not any(is_made(item.get("call_id")) for item in there)
-        moved = _are_stacked(there)
         for at, last, found in _kept(there, before, vault):
             origin = next(origins(found), {})
             at, last = start + at, start + last
             there = items[at:last]
             all_there = echoed and named and echoed.issuperset(_pieces(found))
-            if not goes_home(found, origin, target) or (all_there and not (moved and _order(there) != _order(found))):
+            if not goes_home(found, origin, target) or (all_there and _order(there) == _order(found)):
                 continue
             if reader is not None and not wires:
                 wires = {id(item): wire for item, wire in reader.traced()}
@@ -282,15 +280,17 @@ def unpark(node: Node, vault: Vault, reader: Reader | None = None, target: Write
     return out + items[done:] if done else items
 
 
-def _are_stacked(items: list[Node]) -> bool:
-    """Whether a signed thought stands before another: a client may have moved them (Haystack puts all first)."""
-    signed = [item.get("type") == "reasoning" and bool(item.get("opaque")) for item in items]
-    return any(one and other for one, other in pairwise(signed))
-
-
 def _order(items: list[Node]) -> list[Any]:
-    """The order of the thoughts, texts and calls of an answer."""
-    return [_pieces([item]) if item.get("type") == "reasoning" else item.get("type") for item in items]
+    """The signed thoughts of an answer, each with how much is shown before it: a client may put them first."""
+    text = calls = 0
+    found = []
+    for item in items:
+        if item.get("type") == "reasoning" and item.get("opaque"):
+            found.append((_pieces([item]), text, calls))
+        else:
+            said, called = shown((item,), True)
+            text, calls = text + len(said), calls + len(called)
+    return found
 
 
 def _once(items: list[Node], target: Writer | None) -> frozenset[str]:
