@@ -166,3 +166,15 @@ def before(contents: list[Node], surface: str, key: str) -> list[Any]:
 def spoken(contents: list[Node]) -> list[Node]:
     """Without thoughts that were shown, which need not be sent back."""
     return [{**each, "parts": [part for part in each["parts"] if not part.get("thought")]} for each in contents]
+
+
+@pytest.mark.parametrize("target", SURFACES)
+def test_results_of_the_role_tool_under_ids_that_no_call_has_answer_the_calls_of_their_name(target: str) -> None:
+    """The SDK's own documentation has the role; clients make up ids for results of calls that came without one."""
+    body = next(each["body"] for each in suite.records(GC, "request") if each["id"].endswith("/role_tool"))
+    done = ul.convert(body, source=GC, target=target, model="m")
+    items = ul.read(done.value, target).model_dump()["input"]
+    calls = [item["call_id"] for item in items if item["type"] == "function_call"]
+    answered = {item["call_id"]: item["output"] for item in items if item["type"] == "function_call_output"}
+    assert [answered[each] for each in calls] == ["rain", "sun", "snow"]
+    assert ul.convert(body, source=GC, target=GC).value == body

@@ -37,7 +37,7 @@ SNAKE = re.compile(r"_([a-z0-9])")
 BYPASS = {decoded(word) for word in ("skip_thought_signature_validator", "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=",
                                      "context_engineering_is_the_way_to_go")}  # fmt: skip
 """The documented stand-ins for calls that the model did not make, raw or as base64: thought signatures, FAQ."""
-ROLES = ("user", "model", "function")
+ROLES = ("user", "model", "function", "tool")
 """`function` is historic, and recorded as accepted by the third generation."""
 UNSIGNED = re.compile(r"gemini-(1|2|exp|pro|flash)\b|gemma|learnlm")
 """Models that take a call without a signature: those before the third generation."""

@@ -25,7 +25,7 @@ from ..turns.signature import write_signature
 from ..turns.waiting import waiting_of
 from ..values.spelling import actual, to_snake
 
-__all__ = ["NAMED", "answers_among", "names_of", "place", "read_id", "sealed_part", "write_id"]
+__all__ = ["NAMED", "answers_among", "is_unnamed", "names_of", "place", "read_id", "sealed_part", "write_id"]
 
 Node = dict[str, Any]
 
@@ -54,8 +54,9 @@ def read_id(own: Node, node: Node, r: Reader, waiting: Node | None = None) -> No
     if own.get("id", "") not in (None, ""):  # what names nothing is left over
         if type(own["id"]) is not str:
             raise IllTyped("id")
-        node["call_id"] = own.pop("id")
-        return
+        if not (waiting and is_unnamed(waiting, own["id"], r)):
+            node["call_id"] = own.pop("id")
+            return
     r.form(node, "id", "absent")
     if waiting:
         node["call_id"] = waiting["call_id"]
@@ -64,6 +65,11 @@ def read_id(own: Node, node: Node, r: Reader, waiting: Node | None = None) -> No
         r.seed = seed_of(r.doc["contents"][:1])
     ordinal = r.context["made"] = r.context.get("made", 0) + 1
     node["call_id"] = made_id("call", r.seed, *r.context["at"], ordinal)
+
+
+def is_unnamed(call: Node, call_id: str, r: Reader) -> bool:
+    """Whether a call without an id is answered under one that no call has: the client made it up for the result."""
+    return is_made(call["call_id"]) and waiting_of(r).of("call_id", call_id) is None
 
 
 def write_id(c: Node, w: Writer) -> Node:

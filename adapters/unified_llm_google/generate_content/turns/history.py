@@ -29,8 +29,8 @@ Node = dict[str, Any]
 _FAMILY = f"{PROTOCOL} contents"
 _OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output"))
 _MODEL = frozenset(("model", "assistant", "MODEL"))
-_ROLES = frozenset(("user", "function", "USER", "FUNCTION")) | _MODEL
-"""The spellings of roles; some are in capitals, as the publishers' documentation does."""
+_ROLES = frozenset(("user", "function", "tool", "USER", "FUNCTION")) | _MODEL
+"""The spellings of roles; some are in capitals, as the publishers' documentation does; `tool` is google-genai's."""
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------

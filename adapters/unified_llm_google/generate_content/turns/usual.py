@@ -116,6 +116,8 @@ def read_usual(
                     if call is None or call["call_id"] != call_id:
                         call = waiting.of("call_id", call_id)
                         r.plain = False
+                        if call is None and (named := waiting.of("name", name)) and is_made(named["call_id"]):
+                            break
                     if call is not None:
                         if call["name"] != name:
                             r.plain = False
