@@ -360,3 +360,22 @@ def test_a_list_of_tools_is_looked_at_once() -> None:
     assert (info.misses, info.hits) == (1, 1) and info.maxsize is not None
     declared(first, CONTENT)[0]["parametersJsonSchema"]["properties"].clear()
     assert ul.convert(body, source=RESPONSES, target=CONTENT).value == second.value
+
+
+@pytest.mark.parametrize("target", [MESSAGES, CONTENT, INTERACTIONS, OPENAPI])
+@pytest.mark.parametrize(
+    ("own", "sent"),
+    [({}, "A city."), ({"description": "A city."}, "A city."), ({"description": "Big."}, "A city.\n\nBig.")],
+)
+def test_a_description_of_a_format_is_in_its_schema(target: str, own: Node, sent: str) -> None:
+    """ag2 takes it out of the schema and sends it beside; the model is to see it."""
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], **own}
+    format_ = {"name": "City", "description": "A city.", "schema": {**schema, "additionalProperties": False}}
+    body = {"model": "m", "messages": [{"role": "user", "content": "q"}],
+            "response_format": {"type": "json_schema", "json_schema": format_}}  # fmt: skip
+    done = ul.convert(body, source=CHAT, target=target)
+    config = done.value.get("generationConfig") or done.value.get("output_config") or done.value["response_format"]
+    made = config.get("format", config)
+    made = next(made[key] for key in ("schema", "responseJsonSchema", "responseSchema") if key in made)
+    assert made["description"] == sent
+    assert ("/response_format/json_schema/description", "approximated") in {(one.path, one.fate) for one in done.losses}

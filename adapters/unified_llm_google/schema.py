@@ -21,4 +21,5 @@ JSON_SCHEMA = SchemaProfile(
     type_case="either",
     enum_types=frozenset({"string", "number"}),
     required_exact=True,
+    described=False,
 )

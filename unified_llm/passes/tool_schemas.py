@@ -166,9 +166,9 @@ class _Fitting:
         profile = self.demands.output_strict if format_.get("strict") is True else self.demands.output
         if profile is None:
             return
-        fitted = format_
+        fitted = format_ if profile.described else self.described(format_)
         if type(format_.get("schema")) is dict:
-            done = schemas.lower(format_["schema"], profile)
+            done = schemas.lower(fitted["schema"], profile)
             for keys, fate, detail in schema_losses(done, format_["schema"]):
                 at = ("text", "format", "schema", *keys)
                 self.writer.report(self.request, at, fate, detail, "output.structured")
@@ -176,8 +176,8 @@ class _Fitting:
                 # No schema is left to bind the output by, but that it is JSON.
                 fitted = {**format_, "type": "json_object"}
                 del fitted["schema"]
-            elif done.schema is not format_["schema"]:
-                fitted = {**format_, "schema": done.schema}
+            elif done.schema is not fitted["schema"]:
+                fitted = {**fitted, "schema": done.schema}
             if done.undo:
                 kept = self.writer.context["output"] = record(done, profile)
                 if "wrapped" in done.undo and format_.get("media_type") not in (None, "application/json"):
@@ -188,6 +188,15 @@ class _Fitting:
             self.writer.report(self.request, ("text", "format", "name"), "approximated", f"sent as {fitted['name']}")
         if fitted is not format_:
             self.put("text", {**text, "format": fitted})  # type: ignore[dict-item]
+
+    def described(self, format_: Node) -> Node:
+        """A format whose schema has its description, before that of the schema itself."""
+        said, schema = format_.get("description"), format_.get("schema")
+        if type(said) is not str or type(schema) is not dict or type(own := schema.get("description", said)) is not str:
+            return format_
+        self.writer.report(self.request, ("text", "format", "description"), "approximated", "in that of the schema")
+        kept = {key: value for key, value in format_.items() if key != "description"}
+        return {**kept, "schema": {**schema, "description": own if own == said else f"{said}\n\n{own}"}}
 
     # --- names
 

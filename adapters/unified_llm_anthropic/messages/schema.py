@@ -39,6 +39,7 @@ _CLOSED = SchemaProfile(
     closed_objects=True,
     most_min_items=1,
     property_names=_PROPERTIES,
+    described=False,
 )
 
 SCHEMAS = {"tools": _TOOLS, "tools.strict": _CLOSED, "output": _CLOSED}

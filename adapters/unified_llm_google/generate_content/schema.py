@@ -44,6 +44,7 @@ _SUBSET = SchemaProfile(
     empty_objects="placeholder",
     required_exact=True,
     items_required=True,
+    described=False,
 )
 # A function's parameters are an object; what it gives, and structured output, may be anything.
 SCHEMAS = {

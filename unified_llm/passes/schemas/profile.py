@@ -78,6 +78,7 @@ class SchemaProfile:
     max_properties, max_enum_values: their number in the whole schema.
     property_names: the names of properties accepted, `None` for all.
     names: the names of tools and of output schemas accepted, `None` for all (for `fit_name`).
+    described: an output format has a description beside its schema; else it is the description of the schema.
     own_names: names that tools of the provider have, each after its canonical type: a function beside one gets another.
 
     >>> SchemaProfile(keywords=frozenset({"type", "enum"})).accepts("const")
@@ -112,6 +113,7 @@ class SchemaProfile:
     property_names: NameRule | None = None
     names: NameRule | None = None
     own_names: tuple[tuple[str, str], ...] = ()
+    described: bool = True
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
