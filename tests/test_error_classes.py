@@ -164,6 +164,8 @@ def test_an_overflow_has_the_words_that_clients_compact_at(source: str, target: 
         (RESPONSES, {"error": {"message": "Your input exceeds the context window of this model.",
                                "type": "invalid_request_error", "code": "context_length_exceeded"}}),
         ("amazon-converse", {"message": "Input is too long for requested model."}),
+        (MESSAGES, {"type": "error", "error": {"type": "invalid_request_error",
+                                               "message": "prompt is too long: 9 tokens > 8 maximum"}}),
     ],
 )  # fmt: skip
 def test_an_overflow_has_the_words_that_clients_of_chat_look_for(source: str, body: Any) -> None:
@@ -179,8 +181,6 @@ def test_an_overflow_has_the_words_that_clients_of_chat_look_for(source: str, bo
 @pytest.mark.parametrize(
     ("source", "body"),
     [
-        (MESSAGES, {"type": "error", "error": {"type": "invalid_request_error",
-                                               "message": "prompt is too long: 9 tokens > 8 maximum"}}),
         ("google-generate-content", {"error": {"code": 400, "status": "INVALID_ARGUMENT", "message":
                                      "The input token count (9) exceeds the maximum number of tokens allowed (8)."}}),
     ],

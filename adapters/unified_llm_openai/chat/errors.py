@@ -27,14 +27,9 @@ Node = dict[str, Any]
 
 _FIELDS = ("message", "code", "param")
 _TOO_LONG = "This model's maximum context length is exceeded"
-# Clients that see no code, but the text (LiteLLM), look for OpenAI's words or for those of some other providers.
-_OVERFLOW = (
-    "maximum context length",
-    "configured limit",
-    "prompt is too long",
-    "exceed context limit",
-    "maximum number of tokens allowed",
-)
+# Clients that see no code, but the text (LiteLLM, of which Aider has an older one), look for OpenAI's words or for
+# those of some other providers.
+_OVERFLOW = ("maximum context length", "configured limit", "exceed context limit", "maximum number of tokens allowed")
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
