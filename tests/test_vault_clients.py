@@ -14,6 +14,7 @@ import unified_llm as ul
 
 Node = dict[str, Any]
 CHAT, MESSAGES, INTERACTIONS = "openai-chat", "anthropic-messages", "google-interactions"
+GENERATE = "google-generate-content"
 TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}]
 
 
@@ -124,3 +125,34 @@ def test_thoughts_that_a_client_puts_first_return_in_their_places(thoughts: int)
         back = ul.convert(request, source=MESSAGES, target=INTERACTIONS, facing="provider", **options)
         found = back.value["input"][1 : 1 + len(steps)]
         assert [(s["type"], s.get("signature")) for s in found] == [(s["type"], s.get("signature")) for s in steps]
+
+
+def test_what_a_call_carried_finds_it_in_an_earlier_message_or_is_reported() -> None:
+    """Mastra makes two messages of two parallel calls where thinking stands between them."""
+    parts = [{"functionCall": {"id": each, "name": "f", "args": {}}} for each in ("c1", "c2")]
+    parts[0]["thoughtSignature"] = "QUJD"
+    candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
+    options: Node = {"secret": b"a secret of this test, which is long"}
+    answer = {"candidates": [candidate], "responseId": "r"}
+    blocks = ul.convert(answer, source=GENERATE, target=MESSAGES, kind="response", **options).value["content"]
+    carrier, first, second = blocks
+    turns = [
+        {"role": role, "content": content}
+        for call, thinking in ((first, []), (second, [carrier]))
+        for role, content in (
+            ("assistant", [*thinking, call]),
+            ("user", [{"type": "tool_result", "tool_use_id": call["id"], "content": "done"}]),
+        )
+    ]
+    tool = {"name": "f", "input_schema": {"type": "object", "properties": {}}}
+    request = {"model": "m", "max_tokens": 9, "tools": [tool], "messages": [{"role": "user", "content": "q"}, *turns]}
+    back = ul.convert(request, source=MESSAGES, target=GENERATE, **options)
+    assert back.value["contents"][1]["parts"][0]["thoughtSignature"] == "QUJD"
+    assert not [loss for loss in back.losses if loss.fate == "lost"]
+    request["messages"][1]["content"][0] = {**first, "id": "c0"}
+    request["messages"][2]["content"][0]["tool_use_id"] = "c0"
+    strange = ul.convert(request, source=MESSAGES, target=GENERATE, **options)
+    assert "thoughtSignature" not in strange.value["contents"][1]["parts"][0]
+    assert [(loss.path, loss.fate) for loss in strange.losses if loss.fate == "lost"] == [
+        ("/messages/3/content/0", "lost")
+    ]

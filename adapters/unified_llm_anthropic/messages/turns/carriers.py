@@ -33,19 +33,23 @@ def carried_by(block: Node, r: Reader) -> Node | None:
     return opened if type(opened.get("anchor")) is type(opened.get("bearer")) is str else None
 
 
-def join_carried(items: list[Node], carried: list[Node], r: Reader) -> None:
-    """Give opaque data that came apart back to the assistant's items; what finds none is dropped with them."""
+def join_carried(items: list[Node], carried: list[Node], r: Reader) -> list[Node]:
+    """Give opaque data that came apart back to the assistant's items; what finds none of them is returned."""
+    waiting = {(each["anchor"], each["bearer"]): each for each in carried}
+    left = dict(waiting)
     for item in items:
         if is_reply(item):
             continue
-        anchor = anchor_of(item)
-        for each in carried:
-            if each["anchor"] != anchor or each["bearer"] != item.get("type"):
-                continue
-            if each.get("opaque"):
-                item["opaque"] = each["opaque"]
-            if "content" in each:
-                item["content"] = each["content"] if r.secret is not None else joined_parts(item, each["content"])
+        key = (anchor_of(item), item.get("type"))
+        each = waiting.get(key)
+        if each is None:
+            continue
+        left.pop(key, None)
+        if each.get("opaque"):
+            item["opaque"] = each["opaque"]
+        if "content" in each:
+            item["content"] = each["content"] if r.secret is not None else joined_parts(item, each["content"])
+    return [*left.values()]
 
 
 def carrier_of(item: Node, w: Writer, alone: bool = False) -> Node | None:

@@ -24,6 +24,7 @@ from ..calls.hosted import HOSTED, PAIRED, is_hosted, is_result, is_silent, lead
 from ..mcp import UNDECLARED, is_declared, output_text
 from ..parts.content import answer_parts, own_born, parts, said
 from .carriers import carried_by, carrier_of, join_carried
+from .reasoning import REFUSED
 from .usual import read_usual, write_usual
 
 __all__ = [
@@ -67,6 +68,9 @@ def read_messages(messages: list[Any], r: Reader) -> list[Node]:
             r.form(found[0], "place", "messages")
         before = role
         items += found
+    # A client may have made several messages of one answer, and its carrier is behind the message that it belongs to.
+    for left in join_carried(items, r.context.pop("carried", []), r):
+        r.note(left, ("opaque",), "lost", REFUSED)
     return items
 
 
@@ -117,14 +121,14 @@ def read_content(content: Any, role: str, wire: Node, r: Reader) -> list[Node]:
         if kind == "redacted_thinking":
             opened = carried_by(block, r)
             if opened is not None:
-                carried.append(opened)
+                carried.append(r.made(opened, block))
                 continue
         message = None
         items.append(r.nodes(blocks, (block,))[0])
         if type(block) is not dict:
             r.made(items[-1], wire, "content", number)
-    if carried:
-        join_carried(items, carried, r)
+    if carried and (left := join_carried(items, carried, r)):
+        r.context.setdefault("carried", []).extend(left)
     return items
 
 

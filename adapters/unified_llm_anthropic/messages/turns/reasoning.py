@@ -19,7 +19,7 @@ from unified_llm.provenance.opaque import anchor_of, is_envelope, opaque_piece, 
 from ..blocks import blocks, ordered
 from ..parts.content import move_cache_in, move_cache_out, own_born
 
-__all__ = ["sealed_signature", "thinking_text"]
+__all__ = ["REFUSED", "sealed_signature", "thinking_text"]
 
 Node = dict[str, Any]
 
