@@ -367,3 +367,19 @@ def test_an_empty_list_of_stop_sequences_is_not_sent_from_another_protocol() -> 
     assert not done.losses
     own = {"model": "m", "stop": [], "messages": [{"role": "user", "content": "x"}]}
     assert ul.convert(own, source=CHAT, target=CHAT).value == own
+
+
+def test_details_of_usage_have_the_counts_that_every_answer_of_the_api_has() -> None:
+    """The OpenRouter provider of the AI SDK demands both; generateContent leaves out a count of zero."""
+    text = [{"modality": "TEXT", "tokenCount": 2}]
+    answer = {
+        "candidates": [{"index": 0, "content": {"role": "model", "parts": [{"text": "x"}]}, "finishReason": "STOP"}],
+        "usageMetadata": {"promptTokenCount": 2, "candidatesTokenCount": 2, "totalTokenCount": 4,
+                          "promptTokensDetails": text, "candidatesTokensDetails": text},
+    }  # fmt: skip
+    done = ul.convert(answer, source="google-generate-content", target="openai-chat", kind="response")
+    assert done.value["usage"]["prompt_tokens_details"] == {"text_tokens": 2, "cached_tokens": 0}
+    assert done.value["usage"]["completion_tokens_details"] == {"text_tokens": 2, "reasoning_tokens": 0}
+    made = {loss.path for loss in done.losses if loss.fate == "added" and loss.path.startswith("/usage")}
+    assert made == {f"/usage/{kind}_details/{of}" for kind, of in (
+        ("prompt_tokens", "cached_tokens"), ("completion_tokens", "reasoning_tokens"))}  # fmt: skip

@@ -154,7 +154,10 @@ def write_usage(c: Node, w: Writer) -> Node:
 
 
 def _complete(wire: Node, w: Writer) -> None:
-    """Give usage of which the source counts something the sums that the API's clients require."""
+    """Give usage of which the source counts something the sums that the API's clients require.
+
+    And to details the count that they always have at the API, of cached or of reasoning tokens.
+    """
     sums = {name: wire[name] for name, _ in _SUMS if type(wire.get(name)) is int}
     for name, _ in _SUMS:
         if name in sums:
@@ -166,6 +169,11 @@ def _complete(wire: Node, w: Writer) -> None:
             wire[name] = max(0, 2 * sums["total_tokens"] - sum(sums.values()))
             w.added(wire, name, "the total without what is counted")
             sums[name] = wire[name]
+    for name, _, keys in _DETAILS if "usage" not in w.dialect else ():
+        details = wire.get(name)
+        if type(details) is dict and type(details.get(keys[0])) is not int:
+            details[keys[0]] = 0
+            w.added(details, keys[0], "count not in the source; 0 written")
 
 
 def is_told(wire: Node, usage: Node, w: Writer) -> bool:
