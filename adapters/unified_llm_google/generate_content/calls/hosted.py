@@ -228,7 +228,7 @@ def _write_tool_call(tool: str) -> Any:
     def write(c: Node, w: Writer) -> Node | None:
         if not _is_ours(c, w):
             return None
-        if tool == "web_fetch":
+        if tool == "web_fetch" and type(c.get("call_id")) is str:
             w.context.setdefault(FETCHED, {})[c.get("call_id")] = c.get("urls")
         own: Node = {**write_id(c, w), "toolType": _WIRE_TYPES[tool]}
         if tool == "web_search" and c.get("search_type") == "image":

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated, are_objects, take, take_all
+from unified_llm.engine.pairs.mapping import Fated, are_objects, lookup, take, take_all
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.code_results import failed, said_by
@@ -127,7 +127,7 @@ def write_search(c: Node, w: Writer, kind: str) -> Node:
 
 def _failed_pages(c: Node, w: Writer) -> list[Node]:
     """The pages of a fetch that failed as a whole: those that its call has, each with the status of an error."""
-    error, urls = c.get("error"), w.context.get(FETCHED, {}).get(c.get("call_id"))
+    error, urls = c.get("error"), lookup(w.context.get(FETCHED, {}), c.get("call_id"))
     if not (w.crosses and (failed(c) or error) and type(urls) is list):
         return []
     c.pop("results", None)
