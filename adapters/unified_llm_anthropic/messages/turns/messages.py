@@ -69,8 +69,9 @@ def read_messages(messages: list[Any], r: Reader) -> list[Node]:
         before = role
         items += found
     # A client may have made several messages of one answer, and its carrier is behind the message that it belongs to.
-    for left in join_carried(items, r.context.pop("carried", []), r):
-        r.note(left, ("opaque",), "lost", REFUSED)
+    if "carried" in r.context:
+        for left in join_carried(items, r.context.pop("carried"), r):
+            r.note(left, ("opaque",), "lost", REFUSED)
     return items
 
 
