@@ -120,3 +120,58 @@ def test_an_edited_text_keeps_the_breakpoint_beside_it() -> None:
     request = ul.read(body, CHAT, "request")
     request.input[0].content[0].text = "other"
     assert ul.write(request, CHAT).value["messages"] == [{"role": "user", "content": "other", **CONTROL}]
+
+
+def answered(content: Any, **control: str) -> Node:
+    """A request of Messages with a breakpoint on a result."""
+    call = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": content}
+    result["cache_control"] = {"type": "ephemeral", **control}
+    turns = [{"role": "user", "content": "q"}, {"role": "assistant", "content": [call]}]
+    return {"model": "m", "max_tokens": 9, "messages": [*turns, {"role": "user", "content": [result]}]}
+
+
+TEXTS = [{"type": "text", "text": "Rain"}, {"type": "text", "text": "Wind"}]
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+OPEN = {"mode": "explicit"}
+
+
+def result_of(target: str, body: Node, model: str = "gpt-5.6") -> tuple[Any, dict[str, tuple[str, str]]]:
+    """The output of the result at the target, and what is reported of its breakpoint."""
+    done = ul.convert(body, source=MESSAGES, target=target, model=model)
+    last = (done.value.get("messages") or done.value.get("input"))[2]
+    told = {loss.path: (loss.fate, loss.detail) for loss in done.losses if "cache_control" in loss.path}
+    return last["content" if "content" in last else "output"], told
+
+
+@pytest.mark.parametrize(("target", "kind"), [(CHAT, "text"), (RESPONSES, "input_text")])
+@pytest.mark.parametrize("content", ["Rain", TEXTS])
+def test_a_breakpoint_of_a_result_is_on_its_last_text(target: str, kind: str, content: Any) -> None:
+    """Claude Code and others set it there in each step; it is the end of the same text."""
+    found, told = result_of(target, answered(content))
+    texts = ["Rain"] if content == "Rain" else ["Rain", "Wind"]
+    assert found == [
+        *({"type": kind, "text": text} for text in texts[:-1]),
+        {"type": kind, "text": texts[-1], "prompt_cache_breakpoint": OPEN},
+    ]
+    assert told == {}
+
+
+@pytest.mark.parametrize("target", [CHAT, RESPONSES])
+def test_a_lifetime_of_a_result_is_the_nearest(target: str) -> None:
+    found, told = result_of(target, answered("Rain", ttl="5m"))
+    assert found[0]["prompt_cache_breakpoint"] == {**OPEN, "ttl": "30m"}
+    assert told == {"/messages/2/content/0/cache_control/ttl": ("approximated", "sent as '30m'")}
+
+
+@pytest.mark.parametrize("target", [CHAT, RESPONSES])
+@pytest.mark.parametrize(("content", "model"), [("Rain", "gpt-5.5"), ([*TEXTS, IMAGE], "gpt-5.6"), ("", "gpt-5.6")])
+def test_a_breakpoint_that_no_text_of_a_result_can_have_is_lost(target: str, content: Any, model: str) -> None:
+    _, told = result_of(target, answered(content), model)
+    assert {path: fate for path, (fate, _) in told.items()} == {"/messages/2/content/0/cache_control": "lost"}
+
+
+def test_a_breakpoint_of_a_result_reaches_claude_behind_openrouter() -> None:
+    found, told = result_of(f"{CHAT}:openrouter", answered("Rain"), "anthropic/claude-sonnet-4.5")
+    assert found == [{"type": "text", "text": "Rain", "cache_control": {"type": "ephemeral"}}]
+    assert told == {}

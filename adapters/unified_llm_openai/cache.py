@@ -15,6 +15,7 @@ from unified_llm.engine.shared.nearest_values import fit_lifetime
 from .effort import model_of
 
 __all__ = [
+    "mark_last_text",
     "read_cache",
     "read_text_control",
     "write_cache",
@@ -29,6 +30,7 @@ _LIFETIMES = ("30m", "12h")
 # Those of Anthropic's spelling, which gateways pass on. https://openrouter.ai/docs/features/prompt-caching
 _CONTROL_LIFETIMES = ("5m", "1h")
 _CONTROL = {"type": "ephemeral"}
+_TEXTS = frozenset(("input_text", "output_text", "text"))
 
 
 def read_cache(w: Node, part: Node, r: Reader) -> Node:
@@ -110,3 +112,29 @@ def write_cache(c: Node, wire: Node, w: Writer) -> Node:
             wire["prompt_cache_breakpoint"] = fitted = cache.copy()
             fit_lifetime(c, fitted, _LIFETIMES)
     return wire
+
+
+def mark_last_text(c: Node, output: Any, w: Writer) -> Any:
+    """The output of a call's result with the result's own breakpoint at its end, on the text that is the last part.
+
+    Parts alone have breakpoints in these APIs, and the end of a result is that of its last part. Consumes `cache` of
+    `c`; leaves it, and so has it reported, where no text can have it.
+    """
+    if "cache" not in c or not w.crosses or type(c["cache"]) is not dict:
+        return output
+    spelling = _spelling(c, w)
+    if spelling is None or (spelling != "cache_control" and model_of(w).breakpoints is False):
+        return output
+    parts = [{"type": "input_text", "text": output}] if type(output) is str else output
+    last = parts[-1] if type(parts) is list and parts else {}
+    if last.get("type") not in _TEXTS or not last.get("text") or "cache" in last:
+        return output
+    known = _CONTROL_LIFETIMES if spelling == "cache_control" else _LIFETIMES
+    cache = c["cache"].copy()
+    if cache.get("ttl") is None or cache["ttl"] in known:
+        del c["cache"]
+    else:
+        fit_lifetime(c, cache, known)
+    marked = {**last, "cache": cache}
+    w.context.setdefault("replaced", []).append((marked, last))
+    return [*parts[:-1], marked]

@@ -20,7 +20,7 @@ from unified_llm.engine.shared.text_fallbacks import is_text_only
 from unified_llm.engine.shared.text_wrappers import FAILURE, as_failure, failure_of
 from unified_llm.foundation.errors import InvalidBody
 
-from ...cache import read_cache, read_text_control, write_own_control, write_text_control
+from ...cache import mark_last_text, read_cache, read_text_control, write_own_control, write_text_control
 from ..parts.content import takeable, takes_names, user_parts
 from ..tools import call_id_of, is_foreign
 from ..turns.messages import is_call, read_message_items, write_assistant
@@ -307,9 +307,8 @@ def _write_message(item: Node, c: Node, w: Writer) -> Node:
 
 
 def _write_output(item: Node, media: list[tuple[Node, list[Node]]], c: Node, w: Writer) -> Node:
-    given = content = c.pop("output", None)
-    if content is None:
-        content = ""
+    given = c.pop("output", None)
+    content = "" if given is None else given
     call_id = c.pop("call_id", None)
     # A result that answers no call but names its function has the form it had before there were call ids.
     by_name = not call_id and type(c.get("name")) is str and type(content) is str and w.form(c, "id") is None
@@ -318,6 +317,7 @@ def _write_output(item: Node, media: list[tuple[Node, list[Node]]], c: Node, w: 
         if written == "" and w.form(c, "content") == "null":
             written = None
         return {"role": "function", "name": c.pop("name", None), "content": written}
+    content = mark_last_text(c, content, w)
     if type(content) is list and w.form(c, "role") != "tool":
         content = _without_media(content, item, media, w)
     wire: Node = {"role": "tool", "tool_call_id": call_id, "content": w.parts(user_parts, content)}

@@ -17,6 +17,7 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import CALLS
 from unified_llm.foundation.generated_ids import made_id
 
+from ...cache import mark_last_text
 from ..parts import PICTURE, answer_parts, assistant_parts, parts, pick, user_parts
 from ..tools import foreign_tools, tools
 from ..values.tables import CORE_ITEMS, ITEMS, REFUSES, SLUG
@@ -194,7 +195,7 @@ def write_output(kind: str, keys: str, c: Node, w: Writer) -> Node:
     if len(c) == 2 and "call_id" in c and type(c.get("output")) is str:
         return {"type": kind, "call_id": c.pop("call_id"), "output": c.pop("output")}
     wire: Node = {"type": kind, **{key: c.pop(key) for key in keys.split() if key in c}}
-    output = w.parts(user_parts, c.pop("output", None))
+    output = w.parts(user_parts, mark_last_text(c, c.pop("output", None), w))
     wire["output"] = "" if output is None else output
     if c.get("is_error") is True:
         # The API has no flag for a failed tool and refuses an `error` key.
