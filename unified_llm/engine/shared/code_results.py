@@ -13,7 +13,7 @@ from unified_llm.foundation.json_codec import dump_text
 
 from ..pairs.mapping import Fated, take_all
 
-__all__ = ["error_labels", "error_text", "failed", "said_by", "take_printed"]
+__all__ = ["error_labels", "error_text", "failed", "joined", "said_by", "take_printed"]
 
 Node = dict[str, Any]
 
@@ -52,10 +52,10 @@ def take_printed(c: Node) -> str | None:
         texts = [part for part in take_all(c, "output") if type(part.get("text")) is str]
         for part in texts:
             part.pop("type", None)
-        return _joined([part.pop("text") for part in texts])
+        return joined([part.pop("text") for part in texts])
     streams = [key for key in _STREAMS if type(c.get(key)) is str]
     if streams:
-        text = _joined([c[key] for key in streams if c[key]])
+        text = joined([c[key] for key in streams if c[key]])
         for key in streams:
             c[key] = Fated("approximated", "joined") if c[key] and text != c[key] else ""
         return text
@@ -72,7 +72,7 @@ def error_text(error: Any) -> str | None:
         return error if type(error) is str and error else None
     content = error.get("content")
     if type(content) is list and content and all(type(part) is dict and "text" in part for part in content):
-        return _joined([str(part["text"]) for part in content])
+        return joined([str(part["text"]) for part in content])
     return dump_text(error)
 
 
@@ -99,10 +99,10 @@ def _take_logs(c: Node) -> str | None:
         if each.get("type") == "logs" and type(each.get("logs")) is str:
             del each["type"]
             texts.append(each.pop("logs"))
-    return _joined(texts)
+    return joined(texts)
 
 
-def _joined(texts: list[str]) -> str:
+def joined(texts: list[str]) -> str:
     """Texts one after the other, each on lines of its own."""
     out = ""
     for text in texts:

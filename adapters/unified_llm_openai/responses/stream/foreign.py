@@ -272,7 +272,8 @@ class ForeignWriter:
     def _added(self, event: Event) -> list[Event]:
         w = self.w
         mark = len(w.raw)
-        written = write_item(beginning_of(event["item"]), w)
+        # (What stands inside a call that is running begins nothing.)
+        written = [] if key_of(event["item"]) in self.running else write_item(beginning_of(event["item"]), w)
         del w.raw[mark:]  # the end of the item reports it
         if not written:
             self.places[event.get("output_index", 0)] = None

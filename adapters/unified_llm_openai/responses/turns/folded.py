@@ -16,6 +16,8 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import call_id_of
 from unified_llm.engine.shared.code_results import failed, said_by, take_printed
 
+from .code import fold_commands
+
 __all__ = ["HOLDS", "fold_result", "is_open", "key_of"]
 
 Node = dict[str, Any]
@@ -75,7 +77,8 @@ _FOLDS: dict[str, tuple[str, tuple[str, ...], Callable[[Node, Node, Writer], Non
     "mcp_call": ("mcp_result", ("output", "error"), _fold_remote),
     "web_search_call": ("web_search_result", (), _fold_search),
 }
-_CALLS = {result: call for call, (result, _, _) in _FOLDS.items()}
+_CALLS = {result: call for call, (result, _, _) in _FOLDS.items()} | {"shell_call_output": "shell_call"}
+_FOLDING = {call: fold for call, (_, _, fold) in _FOLDS.items()} | {"shell_call": fold_commands}
 HOLDS = frozenset(_FOLDS)
 """The types of the calls that hold their results."""
 
@@ -103,7 +106,7 @@ def fold_result(result: Node, calls: dict[Any, Node], w: Writer) -> Node | None:
 
     def pair(c: Node, w: Writer) -> Node:
         c["call_id"] = Fated("approximated", "stands inside the call")
-        _FOLDS[str(key[0])][2](c, call, w)
+        _FOLDING[str(key[0])](c, call, w)
         return call
 
     w.piece(pair, result)

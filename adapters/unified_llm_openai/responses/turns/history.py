@@ -31,6 +31,7 @@ from unified_llm.types._tables import KNOWN_TYPES
 from ...demands import lacks_raw_text
 from ..request.demands import takeable_items
 from ..values.tables import CORE_ITEMS, SLUG
+from .code import code_items, is_code
 from .custom_tools import CUSTOM_ITEMS, function_items, run_items
 from .folded import HOLDS, fold_result, is_open
 from .items import BEARERS, answer_items, items, request_items
@@ -198,6 +199,8 @@ def write_item(node: Node, w: Writer, *position: Any) -> list[Node]:
         w.drop(node, NOT_SAID)
         return []
     family = (run_items if is_run_by_provider(node) else items) if is_own(w) else answer_items
+    if is_code(node, w):
+        family = code_items
     if w.dialect.get("strict") and type(node.get("content")) is list:
         parts = [part for part in node["content"] if type(part) is dict]
         cited = [part["annotations"] for part in parts if type(part.get("annotations")) is list]
