@@ -19,6 +19,7 @@ Node = dict[str, Any]
 
 CODE: Node = {"type": "code_interpreter", "container": {"type": "auto"}}
 SHELL: Node = {"type": "shell", "environment": {"type": "container_auto"}}
+LOCAL: Node = {"type": "shell", "environment": {"type": "local"}}
 CALL: Node = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "bash_code_execution", "input": {"command": "ls"}}
 RAN: Node = {"type": "bash_code_execution_result", "stdout": "a\n", "stderr": "e", "return_code": 1, "content": []}
 SAID: Node = {"type": "text", "text": "Done."}
@@ -45,8 +46,10 @@ def streamed(result: Node = RAN) -> list[Node]:
     return list(ul.write_stream(ul.decompose(ul.read(answer(result), MESSAGES, "response")), MESSAGES))
 
 
-def test_commands_are_the_code_that_was_requested() -> None:
-    done = whole(asked(CODE))
+@pytest.mark.parametrize("beside", [(), (LOCAL,), ({"type": "local_shell"},)])
+def test_commands_are_the_code_that_was_requested(beside: tuple[Node, ...]) -> None:
+    """A client with a shell of its own would execute the calls of one."""
+    done = whole(asked(CODE, *beside))
     call, message = done.value["output"]
     ran = TypeAdapter(ResponseCodeInterpreterToolCall).validate_python(call)
     assert (ran.code, ran.status) == ("ls", "failed")

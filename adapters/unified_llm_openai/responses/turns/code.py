@@ -21,16 +21,23 @@ Node = dict[str, Any]
 
 code_items = Mapping("openai-responses items")
 
-_SHELLS = frozenset(("shell", "local_shell"))
+_LOCAL = (None, "local")
 
 
 def is_code(item: Node, w: Writer) -> bool:
-    """Whether a call of a shell is to be one of the code interpreter: its client declares that, and no shell."""
+    """Whether a call of a shell is to be one of the code interpreter: its client declares that, and no hosted shell."""
     if item.get("type") != "shell_call" or item.get("executor") != "provider" or w.exchange is None or not w.crosses:
         return False
     tools = w.exchange.settings.get("tools")
-    kinds = {tool.get("type") for tool in tools if type(tool) is dict} if type(tools) is list else set()
-    return w.facing == "client" and "code_interpreter" in kinds and _SHELLS.isdisjoint(kinds)
+    declared = [tool for tool in tools if type(tool) is dict] if type(tools) is list else []
+    if w.facing != "client" or any(_is_hosted_shell(tool) for tool in declared):
+        return False
+    return any(tool.get("type") == "code_interpreter" for tool in declared)
+
+
+def _is_hosted_shell(tool: Node) -> bool:
+    environment = tool.get("environment")
+    return tool.get("type") == "shell" and type(environment) is dict and environment.get("type") not in _LOCAL
 
 
 @code_items.write("shell_call")
