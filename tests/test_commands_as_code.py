@@ -110,3 +110,22 @@ def test_they_return_as_they_were() -> None:
     body = {"model": "m", "input": [{"role": "user", "content": "q"}, *output], "tools": [CODE]}
     back = ul.convert(body, source=RESPONSES, target=MESSAGES, secret="s")
     assert back.value["messages"][1]["content"] == answer()["content"]
+
+
+@pytest.mark.parametrize("name", ["bash_code_execution", "code_execution"])
+def test_results_are_in_their_call_in_the_strict_form_too(name: str) -> None:
+    strict = f"{RESPONSES}:open-responses"
+    body = answer()
+    call, result, _ = body["content"]
+    body["content"][0] = {**call, "name": name, "input": {"command" if name.startswith("bash") else "code": "ls"}}
+    kind = f"{name}_tool_result"
+    body["content"][1] = {**result, "type": kind, "content": {**RAN, "type": f"{name}_result"}}
+    exchange = ul.convert({"model": "m", "input": "q", "tools": [CODE]}, source=strict, target=MESSAGES).exchange
+    done = ul.convert(body, source=MESSAGES, target=strict, kind="response", exchange=exchange)
+    items = done.value["output"]
+    assert [item["type"] for item in items] == ["openai:code_interpreter_call", "message"]
+    assert (items[0]["code"], items[0]["outputs"]) == ("ls", [{"type": "logs", "logs": "a\ne"}])
+    frames = ul.write_stream(ul.decompose(ul.read(body, MESSAGES, "response")), MESSAGES)
+    events = list(ul.convert_stream(frames, source=MESSAGES, target=strict, exchange=exchange))
+    last = next(event["data"] for event in reversed(events) if event["event"] == "response.completed")
+    assert last["response"]["output"] == items

@@ -16,6 +16,7 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import call_id_of
 from unified_llm.engine.shared.code_results import failed, said_by, take_printed
 
+from ..values.tables import SLUG
 from .code import fold_commands
 
 __all__ = ["HOLDS", "fold_result", "is_open", "key_of"]
@@ -86,7 +87,8 @@ HOLDS = frozenset(_FOLDS)
 def is_open(call: Any) -> bool:
     """Whether a written call may get the result that another protocol keeps apart."""
     kind = call.get("type") if type(call) is dict else None
-    return type(kind) is str and kind in HOLDS and not any(call.get(key) for key in _FOLDS[kind][1])
+    bare = kind.removeprefix(SLUG) if type(kind) is str else ""
+    return bare in HOLDS and not any(call.get(key) for key in _FOLDS[bare][1])
 
 
 def key_of(result: Node) -> tuple[str | None, str | None]:
