@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
+from counting import lines
 
 Node = dict[str, Any]
 RESPONSES, CHAT = "openai-responses", "openai-chat"
@@ -63,3 +64,20 @@ def test_the_first_of_them_is_sent_as_it_comes() -> None:
     frames = streamed(message, (0, 1, 2))
     first = list(ul.convert_stream(frames[:6], source=RESPONSES, target=CHAT))
     assert said([event for event in first if "choices" in event["data"]], "content") == "A1"
+
+
+def many(count: int) -> list[Node]:
+    """The frames of so many messages, all of which begin before the first ends."""
+    head = {"id": "r", "object": "response", "created_at": 1, "model": "m", "status": "in_progress", "output": []}
+    out = [frame("response.created", response=head)]
+    out += [frame("response.output_item.added", output_index=at, item=message(at, None)) for at in range(count)]
+    out += [frame("response.output_item.done", output_index=at, item=message(at, "A")) for at in range(count)]
+    return [*out, frame("response.completed", response={**head, "status": "completed"})]
+
+
+def test_as_many_as_an_upstream_begins_take_time_in_proportion() -> None:
+    def work(count: int) -> int:
+        return lines(lambda: list(ul.convert_stream(many(count), source=RESPONSES, target=CHAT)))
+
+    work(50)
+    assert work(800) < 2.3 * work(400)

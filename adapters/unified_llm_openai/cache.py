@@ -136,5 +136,6 @@ def mark_last_text(c: Node, output: Any, w: Writer) -> Any:
     else:
         fit_lifetime(c, cache, known)
     marked = {**last, "cache": cache}
-    w.context.setdefault("replaced", []).append((marked, last))
+    if parts is output:
+        w.context.setdefault("replaced", []).append((marked, last))
     return [*parts[:-1], marked]

@@ -5,6 +5,7 @@ They share a field of the delta, so what comes of a later one waits until the ea
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 __all__ = ["Order"]
@@ -18,12 +19,13 @@ _ALONE = frozenset(("message", "reasoning"))
 class Order:
     """Gives the events of a choice item by item, as far as the items share a field."""
 
-    __slots__ = ("open", "waiting")
+    __slots__ = ("open", "places", "waiting")
 
     def __init__(self) -> None:
-        # The place of the item of a type that is open, and the events of the later ones by their places.
-        self.open: dict[str, Any] = {}
-        self.waiting: dict[Any, list[Event]] = {}
+        # By type, the place of the item that is open and those of the later ones; and the events of these by place.
+        self.open: dict[str, int] = {}
+        self.places: dict[str, deque[int]] = {}
+        self.waiting: dict[int, list[Event]] = {}
 
     def take(self, event: Event) -> list[Event]:
         """The events that are written now: this one, none, or also those that waited for it."""
@@ -35,6 +37,7 @@ class Order:
             return []
         if kind == _ADDED and (type_ := _type(event)) in _ALONE and self.open.setdefault(type_, at) != at:
             self.waiting[at] = [event]
+            self.places.setdefault(type_, deque()).append(at)
             return []
         if kind == _DONE and (type_ := _type(event)) in _ALONE and self.open.get(type_, at) == at:
             return [event, *self._next(type_)]
@@ -43,13 +46,16 @@ class Order:
     def rest(self) -> list[Event]:
         """The events that wait for items without an end."""
         waiting, self.waiting = self.waiting, {}
+        self.places.clear()
         return [event for events in waiting.values() for event in events]
 
     def _next(self, type_: str) -> list[Event]:
         """The events of the next items of a type, up to one that is not done yet."""
         self.open.pop(type_, None)
         out: list[Event] = []
-        for at in [at for at, events in self.waiting.items() if _type(events[0]) == type_]:
+        places = self.places.get(type_)
+        while places:
+            at = places.popleft()
             events = self.waiting.pop(at)
             out += events
             if not any(event["type"] == _DONE for event in events):
