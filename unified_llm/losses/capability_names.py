@@ -165,11 +165,6 @@ class Naming:
         return name
 
     def _named(self, node: Node) -> str:
-        if self.parents is None and type(self.root) is dict:
-            for key, value in self.root.items():
-                if value is node:  # as usage and finish are
-                    children = CHILDREN.get(self.name, {}).get(key, ())
-                    return children[0] if len(children) == 1 else ""
         above = self._parent(node)
         while above is not None and type(above[1]) is int:
             above = self._parent(above[0])
@@ -184,6 +179,9 @@ class Naming:
     def _parent(self, node: Any) -> tuple[Any, Any] | None:
         """What holds a node, and under which key."""
         if self.parents is None:
+            for key, value in self.root.items() if type(self.root) is dict else ():
+                if value is node:  # as usage and finish are
+                    return self.root, key
             self.parents = {}
             stack = [self.root] if type(self.root) in (dict, list) else []
             while stack:

@@ -29,6 +29,7 @@ _TYPES = {key: json_types(f"usage.{key}") for key in _DETAILS}
 
 def read_usage(w: Node, r: Reader) -> Node:
     """The canonical usage of the wire node with `usage`; what is not understood stays there."""
+    wire = w["usage"]
     own = take(w, "usage")
     usage: Node = {}
     for key in _SUMS:
@@ -47,7 +48,7 @@ def read_usage(w: Node, r: Reader) -> Node:
                 own[key] = without(details, known)
     if not own:
         del w["usage"]
-    return usage
+    return r.made(usage, wire)
 
 
 def usage_of(wire: Node, r: Reader) -> Node | None:
