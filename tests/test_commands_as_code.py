@@ -60,6 +60,8 @@ def test_commands_are_the_code_that_was_requested(beside: tuple[Node, ...]) -> N
         "/content/0/input/command": "approximated",
         "/content/1/tool_use_id": "approximated",
         "/content/1/content/return_code": "approximated",
+        "/content/1/content/stdout": "approximated",
+        "/content/1/content/stderr": "approximated",
     }
 
 

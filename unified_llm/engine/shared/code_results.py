@@ -1,8 +1,11 @@
-"""What code or a remote tool gave that a provider ran: one reading of the forms that protocols have for it.
+"""What code, commands or a remote tool gave that a provider ran: one reading of the forms that protocols have for it.
 
 A result has its output as one text (`output`), as two (`stdout`, `stderr`) or as logs among its `outputs`, and
 whether the code failed as a flag, an outcome, a return code or an error. A writer takes both from here in the form its
 own wire has; what is sent in another form than it came in is reported as approximated, and nothing is made up.
+
+A tool that runs code runs commands of a shell elsewhere. Clients understand the calls of the tools that they declare;
+one of a shell that they did not declare is unknown to them, or theirs to execute: its commands are code.
 """
 
 from __future__ import annotations
@@ -11,9 +14,19 @@ from typing import Any
 
 from unified_llm.foundation.json_codec import dump_text
 
-from ..pairs.mapping import Fated, take_all
+from ..pairs.mapping import Fated, are_objects, take, take_all
+from ..pairs.writing import Writer
 
-__all__ = ["error_labels", "error_text", "failed", "joined", "said_by", "take_printed"]
+__all__ = [
+    "are_code",
+    "error_labels",
+    "error_text",
+    "failed",
+    "said_by",
+    "take_commands",
+    "take_printed",
+    "take_ran",
+]
 
 Node = dict[str, Any]
 
@@ -52,12 +65,11 @@ def take_printed(c: Node) -> str | None:
         texts = [part for part in take_all(c, "output") if type(part.get("text")) is str]
         for part in texts:
             part.pop("type", None)
-        return joined([part.pop("text") for part in texts])
+        return _joined([part.pop("text") for part in texts])
     streams = [key for key in _STREAMS if type(c.get(key)) is str]
     if streams:
-        text = joined([c[key] for key in streams if c[key]])
-        for key in streams:
-            c[key] = Fated("approximated", "joined") if c[key] and text != c[key] else ""
+        text = _joined([c[key] for key in streams if c[key]])
+        _leave_joined(c, text)
         return text
     return _take_logs(c)
 
@@ -72,7 +84,7 @@ def error_text(error: Any) -> str | None:
         return error if type(error) is str and error else None
     content = error.get("content")
     if type(content) is list and content and all(type(part) is dict and "text" in part for part in content):
-        return joined([str(part["text"]) for part in content])
+        return _joined([str(part["text"]) for part in content])
     return dump_text(error)
 
 
@@ -99,12 +111,73 @@ def _take_logs(c: Node) -> str | None:
         if each.get("type") == "logs" and type(each.get("logs")) is str:
             del each["type"]
             texts.append(each.pop("logs"))
-    return joined(texts)
+    return _joined(texts)
 
 
-def joined(texts: list[str]) -> str:
+def _joined(texts: list[str]) -> str:
     """Texts one after the other, each on lines of its own."""
     out = ""
     for text in texts:
         out += ("\n" if out and text and not out.endswith("\n") else "") + text
     return out
+
+
+def _leave_joined(c: Node, text: str | None) -> None:
+    """Leave of the two texts that became one what is to be reported."""
+    for key in _STREAMS:
+        if type(c.get(key)) is str:
+            c[key] = Fated("approximated", "joined") if c[key] and text != c[key] else ""
+
+
+# ---- commands that are code -----------------------------------------------------------------------------------------
+
+_LOCAL = (None, "local")
+
+
+def are_code(item: Node, w: Writer) -> bool:
+    """Whether a call of a shell (or its result) is one of code: the client declares that tool, and no hosted shell."""
+    if item.get("executor") != "provider" or w.exchange is None or not w.crosses or w.facing != "client":
+        return False
+    tools = w.exchange.settings.get("tools")
+    declared = [tool for tool in tools if type(tool) is dict] if type(tools) is list else []
+    if any(_is_hosted_shell(tool) for tool in declared):
+        return False
+    return any(tool.get("type") == "code_interpreter" for tool in declared)
+
+
+def _is_hosted_shell(tool: Node) -> bool:
+    environment = tool.get("environment")
+    return tool.get("type") == "shell" and type(environment) is dict and environment.get("type") not in _LOCAL
+
+
+def take_commands(c: Node) -> str | None:
+    """The commands of a call as one text of code; None where it has none."""
+    c.pop("executor", None)
+    action: Node = take(c, "action") if type(c.get("action")) is dict else {}
+    commands = action.get("commands")
+    if type(commands) is not list or any(type(command) is not str for command in commands):
+        return None
+    action["commands"] = Fated("approximated", "sent as the code that was run")
+    return "\n".join(commands)
+
+
+def take_ran(c: Node, key: str) -> tuple[str | None, bool]:
+    """What commands printed, as one text, and whether they failed, which the key `key` of the wire represents.
+
+    The reason why they were not run is what was printed where there is nothing else.
+    """
+    c.pop("executor", None)
+    chunks = take_all(c, "output") if are_objects(c.get("output")) else []
+    texts = [chunk[name] for chunk in chunks for name in _STREAMS if type(chunk.get(name)) is str]
+    printed, bad = _joined(texts) if texts else None, False
+    for chunk in chunks:
+        _leave_joined(chunk, printed)
+        outcome = chunk.get("outcome")
+        if type(outcome) is dict:
+            bad = bad or outcome.get("type") != "exit" or outcome.get("exit_code") not in (0, None)
+            chunk["outcome"] = Fated("approximated", f"represented by {key}")
+    error = c.get("error")
+    if type(error) is dict and error:
+        bad, printed = True, printed or str(error.get("message") or error.get("code") or dump_text(error))
+        c["error"] = Fated("approximated", f"represented by {key} and the output")
+    return printed, bad

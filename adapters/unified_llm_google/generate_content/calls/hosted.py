@@ -13,7 +13,14 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, IllTyped, lookup, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.code_results import failed, said_by, take_printed
+from unified_llm.engine.shared.code_results import (
+    are_code,
+    failed,
+    said_by,
+    take_commands,
+    take_printed,
+    take_ran,
+)
 
 from ..parts.media import is_base64
 from ..parts.searches import FETCHED
@@ -139,6 +146,35 @@ def _write_error(error: Node, own: Node) -> None:
     for key in ("message", "code"):
         if key in error:
             error[key] = Fated("approximated", "represented by the outcome and its output")
+
+
+@items.write("shell_call")
+def write_commands(c: Node, w: Writer) -> Node | None:
+    """Write commands that another provider ran as `executableCode`, for a client that requested code execution."""
+    if not are_code(c, w):
+        return None
+    own: Node = {"language": "PYTHON"}
+    c["type"] = Fated("approximated", "sent as 'PYTHON', the only one there is")
+    code = take_commands(c)
+    own["code"] = code or ""
+    if code is None:
+        w.added(own, "code", "required; not in the source")
+    own.update(write_id(c, w))
+    return sealed_part(c, {"executableCode": own}, w)
+
+
+@items.write("shell_call_output")
+def write_ran(c: Node, w: Writer) -> Node | None:
+    """Write what they gave as `codeExecutionResult`."""
+    if not are_code(c, w):
+        return None
+    late = type(c.get("error")) is dict and c["error"].get("code") == _TIMED_OUT
+    printed, bad = take_ran(c, "the outcome")
+    own: Node = {"outcome": "OUTCOME_DEADLINE_EXCEEDED" if late else "OUTCOME_FAILED" if bad else "OUTCOME_OK"}
+    if printed is not None:
+        own["output"] = printed
+    own.update(write_id(c, w))
+    return sealed_part(c, {"codeExecutionResult": own}, w)
 
 
 # ---- images ---------------------------------------------------------------------------------------------------------

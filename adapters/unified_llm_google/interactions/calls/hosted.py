@@ -13,7 +13,14 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, Mapping, are_nodes, take, take_all
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.code_results import failed, said_by, take_printed
+from unified_llm.engine.shared.code_results import (
+    are_code,
+    failed,
+    said_by,
+    take_commands,
+    take_printed,
+    take_ran,
+)
 
 from ..turns.shared import call_id, move, move_back, read_id, read_result, read_signature, write_result, write_signature
 from ..values.tables import SEARCH_TYPE
@@ -194,6 +201,32 @@ def write_code_result(c: Node, w: Writer) -> Node:
             wire["is_error"] = True
         said_by(c, "is_error")
     return end_result(c, wire, w)
+
+
+@steps.write("shell_call")
+def write_commands(c: Node, w: Writer) -> Node | None:
+    """Write commands that another provider ran as a step of code, for a client that requested code execution."""
+    if not are_code(c, w):
+        return None
+    wire: Node = {"type": "code_execution_call", "id": call_id(c, w, "code_interpreter_call")}
+    code = take_commands(c)
+    wire["arguments"] = {"language": "bash"} if code is None else {"code": code, "language": "bash"}
+    return wire
+
+
+@steps.write("shell_call_output")
+def write_ran(c: Node, w: Writer) -> Node | None:
+    """Write what they gave as the step of its result."""
+    if not are_code(c, w):
+        return None
+    wire: Node = {"type": "code_execution_result", "call_id": call_id(c, w, "code_interpreter_result")}
+    printed, bad = take_ran(c, "is_error")
+    wire["result"] = printed or ""
+    if printed is None:
+        w.added(wire, "result", "a result requires the output")
+    if bad:
+        wire["is_error"] = True
+    return wire
 
 
 # ---- search ---------------------------------------------------------------------------------------------------------
