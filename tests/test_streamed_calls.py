@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from upstreams import chunk
+from upstreams import Canned, chunk, frames, streamed
 
 Node = dict[str, Any]
 
@@ -108,3 +108,150 @@ def test_a_name_that_an_api_requires_is_added(target: str) -> None:
     assert '"name": ""' in json.dumps(written.value)
     assert [loss.fate for loss in written.losses if loss.path.endswith("/name")] == ["added"]
     assert "lost" not in [loss.fate for loss in written.losses]
+
+
+# ---- names in pieces ------------------------------------------------------------------------------------------------
+
+TARGETS = [
+    "openai-responses", "anthropic-messages", "google-generate-content", "google-interactions", "amazon-converse"
+]  # fmt: skip
+NAMES = ("get_weather", "get_time", "get", "lookup")
+
+
+def requested(source: str, *names: str) -> ul.Exchange | None:
+    """The exchange of a request with these functions, in the protocol of its client."""
+    tools = [{"type": "function", "name": name, "parameters": {"type": "object"}} for name in names]
+    canonical = {"model": "m", "input": "q", "tools": tools}
+    body = ul.write(canonical, source).value
+    return ul.convert(body, source=source, target="openai-chat", model="m").exchange
+
+
+def piece(name: str | None, arguments: str | None, call_id: str | None = None, index: int | None = 0) -> Node:
+    function = {"name": name, "arguments": arguments}
+    given = {"index": index, "id": call_id, "function": {k: v for k, v in function.items() if v is not None}}
+    return {key: value for key, value in given.items() if value is not None}
+
+
+PIECES: dict[str, tuple[str, list[Node]]] = {
+    "before the arguments": ("get_weather", [piece("get_", "", "c1"), piece("weather", ""), piece(None, '{"a":1}')]),
+    "the last with the arguments": (
+        "get_weather",
+        [piece("get_w", None, "c1"), piece("eather", '{"a":'), piece(None, "1}")],
+    ),
+    "many": ("get_time", [*(piece(sign, None, "c1") for sign in "get_time"), piece(None, '{"a":1}')]),
+    "the id with each": (
+        "get_time",
+        [piece("get_", "", "c1"), piece("time", "", "c1"), piece(None, '{"a":1}', "c1")],
+    ),
+    "the id last": ("get_time", [piece("get_", None), piece("time", None), piece(None, '{"a":1}', "c1")]),
+    "each repeated": (
+        "get_time",
+        [piece("get_", "", "c1"), piece("get_", "", "c1"), piece("time", ""), piece("get_time", '{"a":1}')],
+    ),
+    "without an index": (
+        "get_time",
+        [piece("get_", "", "c1", None), piece("time", "", None, None), piece(None, '{"a":1}', None, None)],
+    ),
+}
+
+
+def convert(fragments: list[Node], target: str, exchange: ul.Exchange | None) -> tuple[list[Node], list[str]]:
+    """The calls of the converted stream, and the places of what was lost."""
+    chunks = [chunk({"tool_calls": [each]}) for each in fragments]
+    events = [{"event": None, "data": each} for each in [*chunks, chunk({}, "tool_calls"), "[DONE]"]]
+    stream = ul.convert_stream(events, source="openai-chat", target=target, exchange=exchange)
+    output = ul.collect(ul.read_stream(list(stream), target))["output"]
+    return output, [loss.path for loss in stream.losses if loss.fate == "lost"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("name", "fragments"), PIECES.values(), ids=[*PIECES])
+def test_a_name_in_pieces_is_whole(name: str, fragments: list[Node], target: str) -> None:
+    (call,), lost = convert(fragments, target, requested(target, "get_weather", "get_time"))
+    assert (call["name"], json.loads(call["arguments"]), lost) == (name, {"a": 1}, [])
+
+
+@pytest.mark.parametrize("target", ["openai-responses", "anthropic-messages", "google-interactions"])
+@pytest.mark.parametrize(
+    "first",
+    [piece(name, arguments, "c1") for name in ("get_weather", "get", "made_up") for arguments in (None, "", "{")],
+    ids=str,
+)
+def test_a_whole_name_is_not_late(first: Node, target: str) -> None:
+    """Also one that other names begin with, and one that the request does not declare."""
+    taken: list[int] = []
+
+    def source() -> Any:
+        for number, data in enumerate([chunk({"tool_calls": [first]}), chunk({"tool_calls": [piece(None, "{}")]})]):
+            taken.append(number)
+            yield {"event": None, "data": data}
+
+    name = first["function"]["name"]
+    events = ul.convert_stream(source(), source="openai-chat", target=target, exchange=requested(target, *NAMES))
+    assert next(number for event in events for number in [len(taken)] if f"'{name}'" in str(event)) == 1
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_name_is_repeated_with_each_fragment(target: str) -> None:
+    """llama-cpp-python's form."""
+    fragments = [piece("get_time", text, "c1") for text in ('{"a"', ":", "1}")]
+    (call,), lost = convert(fragments, target, requested(target, *NAMES))
+    assert (call["name"], json.loads(call["arguments"]), lost) == ("get_time", {"a": 1}, [])
+
+
+@pytest.mark.parametrize("names", [None, ("get", "get_weather")])
+def test_a_name_that_was_sent_does_not_go_on(names: tuple[str, ...] | None) -> None:
+    """It is the name of a function, or nothing is known of the request: the rest is reported."""
+    exchange = requested("anthropic-messages", *names) if names else None
+    fragments = [piece("get", "", "c1"), piece("_weather", ""), piece(None, '{"a":1}')]
+    (call,), lost = convert(fragments, "anthropic-messages", exchange)
+    assert (call["name"], lost) == ("get", ["/1/data/choices/0/delta/tool_calls/0/function/name"])
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_name_that_stays_a_beginning_is_sent(target: str) -> None:
+    second = piece("get_time", "{}", "c2", 1)
+    found, lost = convert([piece("get_", "", "c1"), second], target, requested(target, "get_weather", "get_time"))
+    assert [call["name"] for call in found] == ["get_", "get_time"]
+    assert lost == []
+
+
+def test_a_client_has_the_whole_name() -> None:
+    chunks = [chunk({"tool_calls": [each]}) for each in (piece("get_", "", "c1"), piece("weather", ""))]
+    canned = Canned(streamed(*frames(*chunks, chunk({}, "tool_calls"), b"[DONE]")))
+    tools = [{"type": "function", "name": name, "parameters": {"type": "object"}} for name in ("get_weather", "get")]
+    with ul.Client(upstream=canned.upstream) as client:
+        events = list(client.responses.create(input="q", tools=tools, stream=True))
+    added = [event for event in events if event.type == "response.output_item.added"]
+    assert [event.model_dump()["item"]["name"] for event in added] == ["get_weather"]
+
+
+def test_a_function_call_of_old_has_its_name_in_pieces() -> None:
+    given = [{"name": "get_"}, {"name": "weather", "arguments": ""}, {"arguments": '{"a":1}'}]
+    chunks = [*(chunk({"function_call": each}) for each in given), chunk({}, "function_call"), "[DONE]"]
+    exchange = requested("anthropic-messages", *NAMES[:2])
+    stream = ul.convert_stream(
+        [{"event": None, "data": each} for each in chunks],
+        source="openai-chat",
+        target="anthropic-messages",
+        exchange=exchange,
+    )
+    (call,) = ul.collect(ul.read_stream(list(stream), "anthropic-messages"))["output"]
+    assert (call["name"], json.loads(call["arguments"])) == ("get_weather", {"a": 1})
+    assert not [loss.path for loss in stream.losses if loss.fate == "lost"]
+
+
+@pytest.mark.parametrize("fragments", [fragments for _, fragments in PIECES.values()], ids=[*PIECES])
+def test_fragments_of_names_are_those_of_the_same_protocol(fragments: list[Node]) -> None:
+    chunks = [chunk({"tool_calls": [each]}) for each in fragments]
+    events = [{"event": None, "data": each} for each in [*chunks, chunk({}, "tool_calls"), "[DONE]"]]
+    exchange = ul.convert(
+        {
+            "model": "gpt-up",
+            "messages": [{"role": "user", "content": "q"}],
+            "tools": [{"type": "function", "function": {"name": name}} for name in ("get_weather", "get_time")],
+        },
+        source="openai-chat",
+        target="openai-chat",
+    ).exchange
+    assert list(ul.convert_stream(events, source="openai-chat", target="openai-chat", exchange=exchange)) == events

@@ -81,7 +81,7 @@ def ends(
         secret=keys,
     )
     writer.same = same
-    reader.target = writer
+    reader.target, reader.exchange = writer, exchange
     return reader, writer
 
 

@@ -38,7 +38,7 @@ def _reader(protocol: str, exchange: Exchange | None, provider: str | None, scop
         scope=scope or (exchange.scope if exchange else None),
     )
     if exchange is not None:
-        reader.seed = exchange.seed
+        reader.seed, reader.exchange = exchange.seed, exchange
     return reader
 
 

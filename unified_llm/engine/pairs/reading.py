@@ -37,6 +37,7 @@ class Reader:
         "doc",
         "docs",
         "escapes",
+        "exchange",
         "facing",
         "frames",
         "gathered",
@@ -95,7 +96,8 @@ class Reader:
         self.secret: Secret | None = secret
         self.escapes: bool = not opens
         self.stuffed: bool = False
-        # The provider it is converted for, if known: complete answers return to their origin and to clients alone.
+        # The exchange of an answer, and its target, if known. Whole answers go to their origin and to clients alone.
+        self.exchange: Any = None
         self.target: Writer | None = None
         # Set by a reader that found nothing in a conversation but texts, calls of functions, and their results as
         # text, by the names of their calls if by any: nothing that could be a handle or have opaque data. No two

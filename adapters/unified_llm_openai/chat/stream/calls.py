@@ -5,6 +5,9 @@ the choice ends. A fragment belongs to the call with its id, else to the last on
 one. A new id is a new call whatever its index, and so, after whole arguments, is a new name, or an id that comes again
 with a name under another index: some servers give all calls of an answer one id. A call is announced once its id and
 name are known; an id that never comes is made.
+
+A name may be repeated in each fragment, or come in pieces before the arguments. A call waits for the rest of its name
+where that is the beginning of one that the request declares. Any other name is taken as whole: no call waits for it.
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ from ..tools import call_id_of, calls
 from .merge import Fragments
 
 if TYPE_CHECKING:
+    from unified_llm.foundation.exchange import Exchange
+
     from .choice import ChoiceReader
 
 __all__ = ["Calls"]
@@ -141,6 +146,15 @@ def _hashed(index: Any) -> Any:
     return repr(index) if type(index) is dict or type(index) is list else index
 
 
+def _declared(exchange: Exchange) -> frozenset[str]:
+    """The names that calls may have by the request: as its client declared them, and as they were sent."""
+    tools = exchange.settings.get("tools")
+    named = [tool.get("name") for tool in tools if type(tool) is dict] if type(tools) is list else []
+    return frozenset(
+        name for name in (*named, *exchange.names, *exchange.namespaces, *exchange.tools) if type(name) is str and name
+    )
+
+
 class Calls:
     """The calls of a choice, in the order they began."""
 
@@ -155,6 +169,9 @@ class Calls:
         self._told: dict[int, _Call] = {}
         self.last_fragments: list[str] = []
         self.legacy: _Call | None = None
+        # The call that waits for the rest of its name, and the names that the request declares, once they matter.
+        self._unnamed: _Call | None = None
+        self._names: frozenset[str] | None = None
 
     def gathered(self) -> list[tuple[Any, ...]]:
         """The id, the name and the arguments of each call so far."""
@@ -185,9 +202,10 @@ class Calls:
             call.id = call_id
             self._identify(call)
             call.sources[("id",)] = self.r.here(*path, "id")
-        if name is not None and call.name is None:
-            call.name = name
-            call.sources[kind, "name"] = self.r.here(*path, kind, "name")
+        named = name is not None and self._takes(call, name)
+        if named:
+            call.name = (call.name or "") + (name or "")
+            call.sources.setdefault((kind, "name"), self.r.here(*path, kind, "name"))
         for key, value in fragment.items():
             if key not in ("index", "id", "type", kind):
                 call.fragments.enter(call.rest, key, value)
@@ -198,8 +216,8 @@ class Calls:
                 call.sources.setdefault((kind, key), self.r.here(*path, kind, key))
         value = inner.get(value_key)
         text = _text(value)
-        odd = _odd(fragment, kind, call.name, "" if call.done else value_key)
-        if not opened and call.id is not None and call.name is not None:
+        odd = _odd(fragment, kind, name if named else call.name, "" if call.done else value_key)
+        if not opened and call.id is not None and call.name is not None and not self._waits(call, text):
             self._announce(call, events)
             if inner.get("name") == call.name:
                 slots.append([len(events) - 1, ["item", "name"], [*path, kind, "name"]])
@@ -226,9 +244,30 @@ class Calls:
             return None
         if call_id is not None:
             return last if last.id is None else None
+        if last is self._unnamed and last.at is None:
+            return last
         if name is not None and last.name is not None and (index is None or name != last.name or last.whole()):
             return None if last.whole() or index is None else last
         return last
+
+    def _takes(self, call: _Call, name: str) -> bool:
+        """Whether a call gets this name, or more of the one that it has."""
+        if call.name is None:
+            return True
+        return call.at is None and name != call.name and not call.arguments and self._is_begun(call.name)
+
+    def _waits(self, call: _Call, text: str) -> bool:
+        """Whether a call is not announced before more of its name has come, or this text of its arguments."""
+        if text or call.arguments or not self._is_begun(call.name or ""):
+            return False
+        self._unnamed = call
+        return True
+
+    def _is_begun(self, name: str) -> bool:
+        """Whether the request declares names that begin with this one, and not this one itself."""
+        if self._names is None:
+            self._names = _declared(self.r.exchange) if self.r.exchange is not None else frozenset()
+        return name not in self._names and any(each.startswith(name) for each in self._names)
 
     def _begin(self, call: _Call) -> None:
         call.order = len(self.all)
@@ -267,6 +306,9 @@ class Calls:
         events.append(self.choice.event(f"{stem}.delta", call.at or {}, delta=text))
 
     def close(self, events: list[Event], *, only_whole: bool = False) -> None:
+        unnamed, self._unnamed = self._unnamed, None
+        if unnamed is not None and unnamed.at is None and unnamed.id is not None:
+            self._announce(unnamed, events)
         # What was not whole when it was looked at last is not whole now, unless more of it arrived.
         told, self._told = self._told, {}
         for call in [told[order] for order in sorted(told)] if only_whole else self.all:
@@ -328,11 +370,14 @@ class Calls:
             call.sources[()] = self.r.here(*path)
             self._begin(call)
         self._told[call.order] = call
-        if name is not None and call.name is None:
-            call.name = name
-            call.sources[("name",)] = self.r.here(*path, "name")
+        named = name is not None and self._takes(call, name)
+        if named:
+            call.name = (call.name or "") + (name or "")
+            call.sources.setdefault(("name",), self.r.here(*path, "name"))
+        if call.at is None and call.name is not None and not self._waits(call, text):
             self._announce(call, events)
-            slots.append([len(events) - 1, ["item", "name"], [*path, "name"]])
+            if name == call.name:
+                slots.append([len(events) - 1, ["item", "name"], [*path, "name"]])
             self._waiting(call, events)
         for key, inner in wire.items():
             if key not in ("name", "arguments"):
@@ -343,5 +388,5 @@ class Calls:
             self._more(call, text, events)
             if call.at is not None and type(value) is str:
                 slots.append([len(events) - 1, ["delta"], [*path, "arguments"]])
-        odd: Node = _odd({"function": wire}, "function", call.name, "" if call.done else "arguments")
+        odd: Node = _odd({"function": wire}, "function", name if named else call.name, "" if call.done else "arguments")
         return {**odd.get("function", {})}
