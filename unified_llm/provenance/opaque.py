@@ -253,6 +253,7 @@ def open_anchored(text: str, reader: Reader) -> tuple[Any, Node] | None:
         return None
     # The document has opaque data from now on, as if it had come naked: a surface without a field for it carries it on.
     reader.signed = True
+    reader.unsealed.append(node)
     return content.get("anchor"), node
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..engine.pairs.origins import is_own
 from ..foundation.generated_ids import is_made
 from .answer_envelope import CALLS, Shown, leading_to_hidden, parts_of, pieces, shown, words_of
+from .copies import without_copies
 from .opaque import TURN, is_reply, joined_parts
 
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ def goes_home(items: list[Node], origin: Node, target: Writer | None) -> bool:
 
 
 def opened(items: list[Node], reader: Reader) -> list[Node]:
-    """`items` with complete answers back in their places, and without the items that carried them."""
+    """`items` with complete answers back in their places, without the items that carried them, and without copies."""
+    if len(reader.unsealed) > 1:
+        items = without_copies(items, reader)
     if not any(_turn(item) for item in items if "opaque" in item):
         return items
     reader.signed = True

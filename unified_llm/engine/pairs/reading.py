@@ -66,6 +66,7 @@ class Reader:
         "target",
         "trace",
         "turns",
+        "unsealed",
     )
 
     def __init__(
@@ -105,7 +106,8 @@ class Reader:
         self.plain: bool = False
         # The outline of such a conversation, made on first use.
         self._outline: Outline | None = None
-        # Items put back as they were, with the origin of what they name.
+        # What envelopes held, and items put back as they were, with the origin of what they name.
+        self.unsealed: list[Node] = []
         self.restored: list[tuple[Node, Node]] = []
         self.http: MappingABC[str, Any] = http or {}
         self.doc: Any = None
@@ -166,15 +168,12 @@ class Reader:
     def _opened(self, node: Any) -> Any:
         """A conversation with carried answers back in their places (`returning.py`)."""
         items = node.get("input") if type(node) is dict else None
-        if type(items) is list:
-            for item in items:
-                if "opaque" in item:
-                    from ...provenance.returning import opened
+        if type(items) is list and (self.unsealed or any("opaque" in item for item in items)):
+            from ...provenance.returning import opened
 
-                    if self.target is not None:
-                        self.target.context["named"] = node.get("model")
-                    node["input"] = opened(items, self)
-                    break
+            if self.target is not None:
+                self.target.context["named"] = node.get("model")
+            node["input"] = opened(items, self)
         return node
 
     def ran(self, items: list[Node], begin: int, wires: list[Any], letters: list[str]) -> None:
