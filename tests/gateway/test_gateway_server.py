@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import json
 import os
 import signal
@@ -26,6 +27,7 @@ from unified_llm.gateway.state.runs.runs import Runs
 from waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
+KEYS = {"blue": {"sha256": hashlib.sha256(b"blue").hexdigest()}}
 ASKED = {"messages": [{"role": "user", "content": "Hi"}], "stream": True}
 
 
@@ -99,6 +101,38 @@ def test_a_header_without_end(house: House) -> None:
                 for _ in range(100):
                     client.sendall(b"x" * 10_000)
             assert client.recv(100).startswith(b"HTTP/1.1 431 ")
+
+
+CHUNKED = (
+    b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    b"transfer-encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n"
+)
+
+
+def test_trailers_are_not_read_as_headers(house: House) -> None:
+    """https://www.rfc-editor.org/rfc/rfc9110#section-6.5.1: a proxy in front has checked the headers alone."""
+    body = json.dumps({**ASKED, "model": "m", "stream": False}).encode()
+    keyed = house.gateway({"m": house.upstream("openai-chat")}, gateway={"listen": "127.0.0.1:0"}, keys=KEYS)
+    with Served(keyed) as served:
+        with socket.create_connection(("127.0.0.1", int(served.url.rpartition(":")[2])), timeout=PATIENCE) as client:
+            client.sendall(CHUNKED % (len(body), body) + b"authorization: Bearer blue\r\n\r\n")
+            assert client.recv(100).startswith(b"HTTP/1.1 401 ")
+            head, rest = CHUNKED.split(b"\r\n", 1)
+            client.sendall(
+                head + b"\r\nauthorization: Bearer blue\r\n" + rest % (len(body), body) + b"x-more: 1\r\n\r\n"
+            )
+            until(lambda: b"HTTP/1.1 200 " in client.recv(10_000))
+
+
+@pytest.mark.parametrize("line", [b"x-more: 1\r\n", b"x" * 13])
+def test_trailers_without_end(house: House, line: bytes) -> None:
+    with served_over(house, house.upstream("openai-chat"), max_headers=2_000) as served:
+        with socket.create_connection(("127.0.0.1", int(served.url.rpartition(":")[2])), timeout=PATIENCE) as client:
+            client.sendall(CHUNKED % (2, b"{}"))
+            with pytest.raises(OSError):  # the connection is closed
+                for _ in range(100):
+                    client.sendall(line * 10_000)
+        assert httpx2.get(f"{served.url}/health", timeout=PATIENCE).status_code == 200
 
 
 def test_a_head_with_a_long_body_is_not_a_long_head(house: House) -> None:

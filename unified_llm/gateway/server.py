@@ -55,17 +55,21 @@ class _Joined:
 
 
 def _bounded(limit: int) -> type[HttpToolsProtocol]:
-    """The HTTP protocol of uvicorn with a limit for the request line and headers, which httptools does not have."""
+    """The HTTP protocol of uvicorn with a limit for the request line and headers, which httptools does not have.
+
+    It holds for the trailers behind a body too, which are dropped: a proxy in front has looked at the headers alone
+    (https://www.rfc-editor.org/rfc/rfc9110#section-6.5.1).
+    """
 
     class Bounded(HttpToolsProtocol):
         _is_head = False
-        _piece = _most = 0  # bytes that came last, and that a head can have at most
+        _piece = _most = 0  # bytes that came last, and that a head, or what follows a body, can have at most
 
         def data_received(self, data: bytes) -> None:
             self._piece = len(data)
             self._most += self._piece
             super().data_received(data)
-            if self._is_head and self._most > limit:
+            if self._most > limit:
                 self._check()
 
         def on_message_begin(self) -> None:
@@ -73,17 +77,31 @@ def _bounded(limit: int) -> type[HttpToolsProtocol]:
             super().on_message_begin()
 
         def on_headers_complete(self) -> None:
-            self._is_head = False
-            if self._most > limit:
-                self._check()
+            if self._most > limit and self._size() > limit:
+                self._refuse()
+            self._is_head, self._most = False, 0
             super().on_headers_complete()
 
+        def on_header(self, name: bytes, value: bytes) -> None:
+            if self._is_head:
+                super().on_header(name, value)
+
+        def on_body(self, body: bytes) -> None:
+            self._most = 0
+            super().on_body(body)
+
+        def _size(self) -> int:
+            return len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+
         def _check(self) -> None:
-            size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
             # A line without an end is nowhere yet.
-            endless = self._is_head and self._most > 2 * limit + _PIECE
-            if (size > limit or endless) and not self.transport.is_closing():
-                self.transport.write(_TOO_LARGE)
+            if self._most > 2 * limit + _PIECE or (self._is_head and self._size() > limit):
+                self._refuse()
+
+        def _refuse(self) -> None:
+            if not self.transport.is_closing():
+                if self._is_head:
+                    self.transport.write(_TOO_LARGE)
                 self.transport.close()
 
         def _start_asgi_task(self, cycle: Any, app: Any) -> None:
