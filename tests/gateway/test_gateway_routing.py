@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 from typing import Any
 
 import httpx2
@@ -75,6 +76,19 @@ def test_a_model_with_a_slash_stands_in_the_path_with_or_without_its_collection(
     found = recognize("POST", path, {})
     assert found is not None and found.protocol == "google-generate-content"
     assert (found.names["model"], found.path) == (model, below)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["/models/", "/models/a", "/model/", "/v1/", "/v1", "1", "/publishers/p/models/m", "/projects/p", "/files/"],
+)
+@pytest.mark.parametrize("method", ["POST", "GET"])
+def test_a_long_path_is_matched_in_a_time_in_proportion(method: str, piece: str) -> None:
+    """It is matched before the key of the request is checked."""
+    began = time.process_time()
+    for end in ("", ":generateContent", "/converse"):
+        recognize(method, "/v" + piece * (60_000 // len(piece)) + end, {})
+    assert time.process_time() - began < 2, "a second each where every place of the path is tried for the rest of it"
 
 
 @pytest.mark.parametrize("method", ["generateContent", "streamGenerateContent", "countTokens"])

@@ -18,7 +18,7 @@ from ...engine.registry import adapter, adapters, protocols
 __all__ = ["Match", "own_headers", "recognize", "route_of", "surface_of"]
 
 _FIELD = re.compile(r"\{(\w+)\}")
-_VERSION = r"^(?:.*?/v\d+(?:alpha|beta)?\d*/|/?)"
+_VERSION = r"^(?:.*?/v\d+(?:(?:alpha|beta)\d*)?/|/?)"
 
 
 class Match(NamedTuple):
@@ -66,7 +66,7 @@ def _recognized(
     marks = () if surface is not None else tuple(_marked(each, present) for each in wanted)
     for place, known in enumerate(wanted):
         for route in known.routes:
-            match = _pattern(route.path).search(path) if route.method == method else None
+            match = _found(route.path, path) if route.method == method else None
             if match is None:
                 continue
             told = marks[place] if marks else 1
@@ -103,8 +103,15 @@ def _marked(known: Adapter, headers: Container[str]) -> int:
     return 1 if any(mark in headers for mark in known.marks) else -1
 
 
+def _found(route: str, path: str) -> re.Match[str] | None:
+    tail, pattern = _pattern(route)
+    # What comes behind the name of a model, which may hold anything, would be looked for from each place of the path.
+    return pattern.search(path) if path.removesuffix("/").endswith(tail) else None
+
+
 @lru_cache(256)
-def _pattern(path: str) -> re.Pattern[str]:
+def _pattern(path: str) -> tuple[str, re.Pattern[str]]:
+    """How the paths of a route end, and what they are."""
     pieces = []
     last = 0
     bare = path.strip("/")
@@ -116,7 +123,7 @@ def _pattern(path: str) -> re.Pattern[str]:
     pieces.append(re.escape(bare[last:]))
     # A path that begins with a name begins there or behind its version: the name would take in all that is before it.
     start = "(?:^|/)" if not bare.startswith("{") else _VERSION
-    return re.compile(f"{start}({''.join(pieces)})/?$")
+    return bare[last:], re.compile(f"{start}({''.join(pieces)})/?$")
 
 
 def route_of(protocol: str, kind: str, *, stream: bool = False) -> Route | None:
