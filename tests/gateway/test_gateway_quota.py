@@ -82,6 +82,21 @@ def test_a_usage_that_is_none_is_estimated(house: House, usage: Any, stream: boo
     assert 9_900 < left[0] < 10_000 and 8_990_000 < left[1] < 9_000_000
 
 
+def test_a_compaction_of_the_upstream_is_counted(house: House) -> None:
+    item = {"type": "compaction", "id": "cmp_1", "encrypted_content": "x"}
+    usage = {"input_tokens": 500, "output_tokens": 50, "total_tokens": 550}
+    answer = {"id": "resp_1", "object": "response.compaction", "created_at": 1, "output": [item], "usage": usage}
+    up = Canned(answer, protocol="openai-responses", model="gpt-4o", provider="openai")
+    rules = {"limits": ["1000 tokens/minute"], "budget": "9 USD/month"}
+    gateway = house.gateway({"m": up.upstream}, keys=keys(blue=rules), telemetry={"log": "logging"})
+    done = house.ask(gateway, "POST", "/v1/responses/compact", json={"model": "m", "input": "Hi"}, headers=BLUE)
+    assert done.status_code == 200 and done.json()["usage"]["total_tokens"] == 550
+    tokens, budget = gateway.quota.rules(Key("blue"))
+    assert tokens.left == 450 and budget.left < budget.limit.amount
+    line = json.loads(gateway.recorder.kept[-1])
+    assert line["usage"] == {"input_tokens": 500, "output_tokens": 50} and line["cost"] > 0
+
+
 def test_a_client_that_leaves_is_counted(house: House) -> None:
     events = frames(*[chunk({"content": "b"}) for _ in range(50)])
     up = Canned(lambda: streamed(*events, httpx2.ReadError("gone")), model="m")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...engine.registry import split
 from ...foundation.errors import APIError, InvalidBody, request_id_of
 from ...foundation.secret import SecretLike
 from ...losses import Levels, Losses
@@ -139,6 +140,12 @@ class Answer(_Head):
     value: Any
     raw: bytes
     told: bool = False
+
+    @property
+    def is_made(self) -> bool:
+        """Whether a model made it, so that it has a usage: a response, or the compaction of a conversation."""
+        known = split(self.upstream.protocol)[0].kinds.get(self.kind)
+        return known is not None and known.node == "response"
 
     def to(self, target: str, **options: Any) -> Converted:
         """The answer as `target` has it; `options` are those of `convert`.

@@ -202,10 +202,11 @@ class Operation:
         """The whole response is here."""
         self._found = found
         node, error = None, None
-        if found.kind == "response":
+        if found.is_made:
             node = self._brief(found)
             try:
-                node = node or read_answer(found.value, self._upstream.protocol, exchange=found.sent.exchange)
+                exchange = found.sent.exchange
+                node = node or read_answer(found.value, self._upstream.protocol, found.kind, exchange=exchange)
             except InvalidBody as problem:
                 error = found.unread(problem)
         return self._end(node if isinstance(node, dict) else None, None, error, error is None)

@@ -293,7 +293,7 @@ class Translator:
         return self._answer(found, surface, kept) if isinstance(found, Answer) else self._stream(found, surface, kept)
 
     def _answer(self, found: Answer, surface: str, vault: Vault) -> Reply:
-        if self.on_usage is not None and found.kind == "response":
+        if self.on_usage is not None and found.is_made:
             self.on_usage(found, _usage(found), 1)
         done = found.to(surface, vault=vault, secret=self.secret, on_loss=self.on_loss)
         losses = Losses([*found.sent.losses, *done.losses])
@@ -369,7 +369,7 @@ class Translator:
 def _usage(found: Answer) -> Mapping[str, Any] | None:
     """The canonical usage of a response."""
     try:
-        usage = getattr(read(found.value, found.upstream.protocol, "response"), "usage", None)
+        usage = getattr(read(found.value, found.upstream.protocol, found.kind), "usage", None)
     except InvalidBody:
         return None
     return None if usage is None else usage.model_dump(mode="json", exclude_unset=True)
