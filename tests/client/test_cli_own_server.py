@@ -61,6 +61,16 @@ def test_the_key_of_a_server_of_ones_own_is_in_the_variable_that_is_named(
     assert "sk-my-key" not in "".join(err for _, _, err in told)
 
 
+@pytest.mark.parametrize("name", ["mistral", "qwen", "openai"])
+@pytest.mark.parametrize("command", ["chat", "run"])
+def test_a_model_of_ones_own_server_may_have_the_name_of_a_provider(command: str, name: str, keyed: str) -> None:
+    body = '{"model": "another", "messages": [{"role": "user", "content": "Hi"}]}'
+    given = {"stdin": body} if command == "run" else {}
+    code, out, err = run(command, "--base-url", keyed, "-m", name, *([] if given else ["Hi"]), **given)
+    assert (code, out) == (0, "Hi\n"), err
+    assert Keyed.shown == [(name, None)]
+
+
 @pytest.mark.parametrize("command", ["chat", "run"])
 def test_a_key_that_was_typed_is_not_repeated(command: str) -> None:
     own = ("-m", "m", "--base-url", "http://localhost:1")

@@ -108,7 +108,11 @@ def run(
     file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="a request, or - for standard input")] = "-",
     model: Annotated[
         str | None,
-        typer.Option("--model", "-m", help="provider/model, or a provider for the request's own model"),
+        typer.Option(
+            "--model",
+            "-m",
+            help="provider/model, or a provider for the request's own model; with --base-url a model of that server",
+        ),
     ] = None,
     source: Annotated[
         str | None, typer.Option("--from", metavar="PROTOCOL", help="the protocol of the request; else by looking")

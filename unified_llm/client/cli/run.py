@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ...engine.registry import split
-from ...foundation.errors import RemoteProtocolError, UnknownProvider
+from ...foundation.errors import RemoteProtocolError
 from ...foundation.json_codec import parse
 from ...foundation.usage_errors import InvalidArgument
 from ...losses import Levels, Losses
-from ...models.endpoints import provider
 from ...streams.conversion import convert_stream
 from ...streams.folds import terminal_of
 from ..connections.io import Stream, Wire
@@ -58,8 +57,8 @@ def send(
     ref = model or (said if isinstance(said, str) and "/" in said else None)
     if ref is None and not where.get("base_url"):
         raise InvalidArgument("name a model: --model provider/model (local/echo needs no key and no network)")
-    if ref is not None and where.get("base_url") and not _is_known(ref):
-        # The user's own server, and a model on it.
+    if ref is not None and where.get("base_url") and "/" not in ref:
+        # The user's own server, and a model on it, which may have the name of a provider.
         ref, where = None, {**where, "model": ref}
     goal = upstream(ref or where.pop("base_url"), request=body, source=source, **where)
     streamed = bool(body.get("stream")) if stream is None and isinstance(body, dict) else bool(stream)
@@ -79,14 +78,6 @@ def send(
     back = _Back(found, source)
     lost = found.sent.losses
     return Outcome("", None, back.pieces(), lost, lambda: Losses([*lost, *back.losses]), back.beside)
-
-
-def _is_known(ref: str) -> bool:
-    """Whether a reference has a provider prefix, or is a provider."""
-    try:
-        return "/" in ref or bool(provider(ref))
-    except UnknownProvider:
-        return False
 
 
 _TEXTS = {"output_text": "text", "refusal": "refusal"}
