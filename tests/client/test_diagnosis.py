@@ -93,6 +93,17 @@ def test_a_base_url_that_is_not_one(protocol: str, base: str, meant: str) -> Non
     assert f"base_url={meant!r}" in error.hint and error.hint in str(error)
 
 
+@pytest.mark.parametrize("name", ["openai/gpt-oss-20b", "meta-llama/Llama-3.1-8B"])
+def test_a_model_of_ones_own_server_that_is_named_as_a_provider_s(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(ul.AuthenticationError, match="no API key") as caught:
+        ul.Client(base_url="http://localhost:8000/v1").responses.create(model=name, input="Hi")
+    assert f"{name!r}, pass its URL as upstream= and not as base_url=" in caught.value.hint
+    with pytest.raises(ul.AuthenticationError) as caught:
+        ul.Client().responses.create(model="openai/gpt-5.5", input="Hi")
+    assert not caught.value.hint and "pass api_key= to Client() or http_client()" in str(caught.value)
+
+
 @pytest.mark.parametrize("base", ["http://localhost:8000/v1", "http://localhost:8000/openai/v1beta"])
 def test_a_base_url_that_is_right_gets_no_such_hint(base: str) -> None:
     assert "base_url" not in failing(Canned(MISSING, base_url=base, provider=None)).hint

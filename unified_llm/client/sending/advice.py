@@ -27,6 +27,7 @@ from ...foundation.errors import (
 from ...models.catalog import current
 from ...models.endpoints import provider
 from ...models.provider_table import table
+from ..upstreams.credentials import NO_KEY
 from ..upstreams.redaction import SCHEME
 from ..upstreams.references import taken_apart
 from ..upstreams.upstream import Upstream
@@ -64,7 +65,7 @@ def advice(error: APIError, upstream: Upstream, model: str | None, kind: str) ->
         return _connection(error, upstream)
     if isinstance(error, AuthenticationError):
         # Without a status nothing was sent, and the message is about the key.
-        return _key(upstream) if error.status is not None else ""
+        return _key(upstream) if error.status is not None else _own_server(error, upstream, model)
     if isinstance(error, NotFoundError) or error.status in _MISSING:
         return _url(upstream) or (_missing(error, upstream, model) if kind == "request" else "")
     if error.code in _BY_CODE:
@@ -143,6 +144,15 @@ def _key(upstream: Upstream) -> str:
     if upstream.secrets.has_scheme():
         return f"pass the key without {SCHEME!r}"
     return f"check the key in {' or '.join(names)}, or pass api_key=" if names else "check the key passed as api_key="
+
+
+def _own_server(error: APIError, upstream: Upstream, model: str | None) -> str:
+    """How to name a model of the user's own server that has the name of a provider in front: `openai/gpt-oss-20b`."""
+    own = upstream.base_url.startswith("http://") and not _is_hosted(upstream)
+    if not own or not model or not error.message.startswith(NO_KEY):
+        return ""
+    name = f"{upstream.provider}/{model}" if upstream.provider else model
+    return f"if the server itself has a model {name!r}, pass its URL as upstream= and not as base_url="
 
 
 def _issuer(upstream: Upstream) -> str | None:

@@ -17,10 +17,13 @@ from ...foundation.errors import AuthenticationError
 from .redaction import Secrets, is_sendable
 from .tokens import Tokens
 
-__all__ = ["REFUSED", "KeyAuth", "Watched", "register"]
+__all__ = ["NO_KEY", "REFUSED", "KeyAuth", "Watched", "register"]
 
 REFUSED = 401
 """The status of a request whose credentials a server does not take."""
+
+NO_KEY = "no API key"
+"""How the message of an error begins whose request needs a key and has none."""
 
 _UNSENDABLE = "contains a line break, outer spaces or another character that HTTP headers cannot contain"
 
@@ -140,8 +143,9 @@ class KeyAuth(httpx2.Auth):
             self._last = key, header
             return header
         if self.needed:
-            where = f"set {' or '.join(self.env)}, or pass api_key=" if self.env else "pass api_key="
-            raise _unusable(f"no API key{whose}; {where}")
+            given = "pass api_key= to Client() or http_client()"
+            where = f"set {' or '.join(self.env)}, or {given}" if self.env else given
+            raise _unusable(f"{NO_KEY}{whose}; {where}")
         return None
 
 
