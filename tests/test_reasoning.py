@@ -178,6 +178,32 @@ def test_trap_133_what_a_thinking_model_refuses(
 
 
 @pytest.mark.parametrize(
+    ("model", "effort", "sent"),
+    [
+        ("o4-mini-2025-04-16", "low", False),
+        ("gpt-5", "low", False),
+        ("gpt-5.1", "none", False),  # thinking or not
+        ("gpt-5.5", "low", True),
+        ("o3-mini", "low", True),
+        ("some-model", "low", True),
+    ],
+)
+def test_trap_133_stop_sequences_are_not_sent_to_a_model_without_them(model: str, effort: str, sent: bool) -> None:
+    config = {"stopSequences": ["END"], "thinkingConfig": {"thinkingBudget": 0 if effort == "none" else 1024}}
+    body = {"contents": [{"role": "user", "parts": [{"text": "q"}]}], "generationConfig": config}
+    done = ul.convert(body, source=GENERATE, target=CHAT, model=model)
+    lost = [loss for loss in done.losses if loss.path.startswith("/generationConfig/stopSequences")]
+    assert done.value.get("stop") == (["END"] if sent else None)
+    assert [(loss.capability, loss.fate, loss.detail) for loss in lost] == (
+        [] if sent else [("output.stop", "lost", "the model refuses it")]
+    )
+    other = ul.convert(body, source=GENERATE, target=RESPONSES, model=model)
+    assert [loss.detail for loss in other.losses if loss.capability == "output.stop"] == [
+        "openai-responses has no such stop sequence"
+    ]
+
+
+@pytest.mark.parametrize(
     ("model", "limit", "sent"),
     [("claude-haiku-4-5", None, 16384), ("claude-3-haiku", None, 4096), ("claude-haiku-4-5", 70000, 64000)],
 )

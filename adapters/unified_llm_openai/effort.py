@@ -21,7 +21,7 @@ Node = dict[str, Any]
 
 # What `include` of Responses, and of the canonical form, calls log probabilities.
 LOGPROBS = "message.output_text.logprobs"
-_REFUSED = "the model refuses it while it thinks"
+_REFUSED, _REFUSED_ALWAYS = "the model refuses it while it thinks", "the model refuses it"
 _DISPLAYS = {"summarized": True, "omitted": False}
 
 
@@ -130,16 +130,16 @@ def _fit_shown(own: Node, takes: frozenset[str], w: Writer) -> None:
 
 
 def drop_refused(c: Node, w: Writer, reasoning: Any) -> None:
-    """Withhold what the model answers with an error while it thinks; `reasoning` are its reasoning settings."""
+    """Withhold what the model answers with an error, most of it while it thinks (by its settings, `reasoning`)."""
     model = model_of(w)
     if not model.refuses:
         return
     said = reasoning.get("effort") if type(reasoning) is dict else None
     thinking = said != "none" if type(said) is str else model.reasoning.default != "off"
-    for key in [key for key in c if key in model.refuses]:
+    for key in [key for key in c if key in model.refuses and key not in w.refuses]:
         if c[key] is not None:
             if model.refused(key, c[key], thinking):
-                w.report(w.doc, (key,), "lost", _REFUSED)
+                w.report(w.doc, (key,), "lost", _REFUSED_ALWAYS if key in model.refuses_always else _REFUSED)
                 del c[key]
     include = c.get("include")
     if type(include) is list and LOGPROBS in include and model.refused("top_logprobs", 0, thinking):

@@ -69,7 +69,7 @@ class ModelProfile:
     """What is known of a model. One that is not in the data has `id` "" and no facts but its protocol's own.
 
     refuses: canonical settings it answers with an error ("tool_choice": any choice but "auto"); `free_when_off`: not
-        so while thinking is off.
+        so while thinking is off, but for those of `refuses_always`.
     output_tokens: the most it may answer, thoughts included.
     developer_role: it supports developer messages. system_turns: it takes system messages inside the conversation.
     prefill: it continues a last message of the assistant.
@@ -89,6 +89,7 @@ class ModelProfile:
     id: str = ""
     provider: str = ""
     refuses: frozenset[str] = frozenset()
+    refuses_always: frozenset[str] = frozenset()
     free_when_off: bool = False
     output_tokens: int | None = None
     developer_role: bool | None = None
@@ -109,7 +110,9 @@ class ModelProfile:
 
     def refused(self, key: str, value: Any, thinking: bool) -> bool:
         """Whether a request with this setting is refused. A temperature or top_p of 1 is what it is anyway."""
-        if key not in self.refuses or value is None or (self.free_when_off and not thinking):
+        if key not in self.refuses or value is None:
+            return False
+        if self.free_when_off and not thinking and key not in self.refuses_always:
             return False
         return not (key in ("temperature", "top_p") and value == 1)
 
@@ -139,11 +142,19 @@ def profile(model: Any, protocol: str | None = None, provider: str | None = None
         only = family["models"][id_].get("only", {}).get(names, {})
         reasoning = _reasoning({**shared[names], **own, **only})
     known = {key: facts[key] for key in _PLAIN if key in facts}
-    refuses = frozenset(facts.get("refuses", ()))
+    always = frozenset(facts.get("refuses_always", ()))
+    refuses = always.union(facts.get("refuses", ()))
     alone = frozenset(facts.get("alone", ()))
     media = frozenset(facts["media"]) if "media" in facts else None
     return ModelProfile(
-        id=id_, provider=family["provider"], refuses=refuses, alone=alone, media=media, reasoning=reasoning, **known
+        id=id_,
+        provider=family["provider"],
+        refuses=refuses,
+        refuses_always=always,
+        alone=alone,
+        media=media,
+        reasoning=reasoning,
+        **known,
     )
 
 
