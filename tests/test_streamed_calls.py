@@ -199,6 +199,17 @@ def test_a_name_is_repeated_with_each_fragment(target: str) -> None:
     assert (call["name"], json.loads(call["arguments"]), lost) == ("get_time", {"a": 1}, [])
 
 
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("more", ["get_time", "x"])
+def test_a_name_alone_behind_its_id_is_sent_once(more: str, target: str) -> None:
+    """Fragments that differ in nothing but a name are no pieces of arguments."""
+    fragments = [piece(None, "", "c1"), piece("get_time", None), piece(more, None), piece(None, '{"a":1}')]
+    (call,), lost = convert(fragments, target, None)
+    path = "/2/data/choices/0/delta/tool_calls/0/function/name"
+    assert (call["name"], json.loads(call["arguments"])) == ("get_time", {"a": 1})
+    assert lost == ([path] if more == "x" else [])
+
+
 @pytest.mark.parametrize("names", [None, ("get", "get_weather")])
 def test_a_name_that_was_sent_does_not_go_on(names: tuple[str, ...] | None) -> None:
     """It is the name of a function, or nothing is known of the request: the rest is reported."""

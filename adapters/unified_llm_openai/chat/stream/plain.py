@@ -42,7 +42,7 @@ def learn(
     if all(each[3] == _DETAILS or (len(each) == 4 and each[3] in _TEXTS) for each in paths) and "logprobs" not in event:
         said = _said(delta, paths[-1], choice)
         return Plain(data, paths, event, said, protocol, varies) if said is not None else None
-    if len(paths) == 1 and path[3:6] == ["tool_calls", 0, "function"] and len(delta["tool_calls"]) == 1:
+    if len(paths) == 1 and path[3:] == ["tool_calls", 0, "function", "arguments"] and len(delta["tool_calls"]) == 1:
         fragment = delta["tool_calls"][0]
         if len(fragment["function"]) == 1 and not fragment.keys() - {"index", "type", "function"}:
             if all(key == "tool_calls" or (key in _REPEATED and not value) for key, value in delta.items()):
