@@ -93,7 +93,7 @@ def test_tags_and_calls() -> None:
     assert same(events)
 
 
-RESPONSE = {
+RESPONSE: Node = {
     "id": "r",
     "created_at": 1,
     "model": "m",
@@ -103,6 +103,26 @@ RESPONSE = {
     ],
     "usage": {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3},
 }
+
+
+@pytest.mark.parametrize("pieces", [["", "one"], ["one", ""], [""]])
+def test_empty_pieces_of_reasoning_leave_its_tags_as_they_are(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    reasoning = {**RESPONSE["output"][0], "content": [{"type": "reasoning_text", "text": text}]}
+    events: list[Node] = []
+    for event in ul.decompose({**RESPONSE, "output": [reasoning, RESPONSE["output"][1]]}):
+        kind = event["type"]
+        if kind == "response.reasoning_text.done":
+            events += [{**event, "type": "response.reasoning_text.delta", "delta": piece} for piece in pieces]
+        if kind != "response.reasoning_text.delta":
+            events.append({key: value for key, value in event.items() if key != "text" or kind.endswith("done")})
+    deltas = [each["data"]["choices"][0]["delta"] for each in ul.write_stream(events, MINIMAX) if _has_choice(each)]
+    tagged = "<think>one</think>" if text else ""
+    assert "".join(delta.get("content") or "" for delta in deltas) == f"{tagged}two"
+
+
+def _has_choice(event: Node) -> bool:
+    return type(event["data"]) is dict and bool(event["data"].get("choices"))
 
 
 def written(vendor: str, **options: Any) -> list[Any]:

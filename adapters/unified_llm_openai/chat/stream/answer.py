@@ -157,14 +157,14 @@ class ChoiceWriter:
         return "content" if field == TAGS else field if field in REASONING_FIELDS else "reasoning_content"
 
     def _reasoning(self, event: Event) -> list[Delta]:
+        text = event["delta"]
+        if not text:
+            return []
         field, opening = self._field(), ""
         if field == "content" and not self.tagged:
             opening = self.w.dialect["reasoning_tags"][0]
             self.tagged = True
         at = (event.get("output_index", 0), event["type"], event.get("summary_index"), event.get("content_index"))
-        text = event["delta"]
-        if not text:
-            return []
         if at not in self.reasoned and self.reasoned:
             text = "\n\n" + text
         self.reasoned.add(at)
