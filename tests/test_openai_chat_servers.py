@@ -404,6 +404,21 @@ def test_usage_of_an_earlier_chunk_is_kept_where_the_last_one_has_none() -> None
     assert (usage["output_tokens"], usage["input_tokens_details"]["cached_tokens"]) == (2, 2)
     lost = sorted(loss.path for loss in stream.losses if loss.fate == "lost")
     assert lost == ["/0/data/usage/queue", "/1/data/usage/prompt_tokens_details/image_tiles"]
+
+
+@pytest.mark.parametrize("target", [CHAT, MESSAGES, RESPONSES])
+def test_usage_that_grows_leaves_the_chunks_as_they_are(target: str) -> None:
+    counts = {"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4}
+    head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    events: list[dict[str, Any]] = []
+    for delta, finish, details in (({"content": "a"}, None, {}), ({}, "stop", {"cached_tokens": 2})):
+        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+        data = {**head, "choices": [choice], "usage": {**counts, "prompt_tokens_details": details}}
+        events.append({"event": None, "data": data})
+    before = json.dumps(events)
+    stream = list(ul.convert_stream([*events, {"event": None, "data": "[DONE]"}], source=CHAT, target=target))
+    assert json.dumps(events) == before
+    assert ul.collect(ul.read_stream(stream, target))["usage"]["input_tokens_details"]["cached_tokens"] == 2
     assert list(ul.convert_stream(events, source=CHAT, target=CHAT)) == events
 
 

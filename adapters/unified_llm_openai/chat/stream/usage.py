@@ -41,7 +41,7 @@ class Usages:
                     older = whole[key] = {}
                 self._join(older, value, keys, source)
             elif value is not None or older is None:
-                whole[key] = value
+                whole[key] = {} if value == {} else value  # an empty object may grow, and is not the wire's
                 self._places[keys] = (number, data, (*path, *keys))
 
     def read(self, response: Node, r: Reader) -> tuple[Node, Path | None]:
