@@ -110,6 +110,18 @@ def test_a_name_that_an_api_requires_is_added(target: str) -> None:
     assert "lost" not in [loss.fate for loss in written.losses]
 
 
+@pytest.mark.parametrize("odd", [7, True, ["c1"], {"a": 1}])
+def test_an_id_that_is_not_a_string_is_lost_where_it_stands(odd: Any) -> None:
+    first = {**fragment(0, None, "f", '{"a"'), "id": odd}
+    events = [chunk({"tool_calls": [first]}), chunk({"tool_calls": [fragment(0, None, None, ":1}")]})]
+    wires = [{"data": each} for each in [*events, chunk({}, "tool_calls"), "[DONE]"]]
+    stream = ul.convert_stream(wires, source="openai-chat", target="anthropic-messages")
+    (call,) = ul.collect(ul.read_stream(list(stream), "anthropic-messages"))["output"]
+    assert (call["name"], json.loads(call["arguments"])) == ("f", {"a": 1})
+    lost = [loss.path for loss in stream.losses if loss.fate == "lost"]
+    assert lost and all(path.startswith("/0/data/choices/0/delta/tool_calls/0/id") for path in lost)
+
+
 # ---- names in pieces ------------------------------------------------------------------------------------------------
 
 TARGETS = [

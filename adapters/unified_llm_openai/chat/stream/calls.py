@@ -119,8 +119,10 @@ _NOTHING: tuple[Any, ...] = (None, "", [], {})
 
 
 def _odd(fragment: Node, kind: str, name: str | None, value_key: str) -> Node:
-    """The part of a fragment that no call has: another type, another name, arguments that are none or come too late."""
+    """The part of a fragment that no call has: another id, type or name, arguments that are none or come too late."""
     odd: Node = {}
+    if type(fragment.get("id")) is not str and fragment.get("id") not in _NOTHING:
+        odd["id"] = fragment["id"]
     if fragment.get("type") not in (None, "", kind):
         odd["type"] = fragment["type"]
     inner = fragment.get(kind)
