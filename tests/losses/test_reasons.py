@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ import pytest
 import corpus
 import unified_llm as ul
 from unified_llm.foundation.capabilities import CAPABILITIES, is_known
-from unified_llm.losses import FATES, Loss, Losses
+from unified_llm.losses import FATES, Loss, Losses, reasons
 from unified_llm.losses.advice import _advice, advice
 from unified_llm.losses.reasons import _data, is_bookkeeping, is_default
 from unified_llm.losses.report import with_reasons
@@ -150,3 +150,16 @@ def test_bookkeeping_of_servers_and_gateways_is_of_low_severity() -> None:
     for losses in (whole, stream.losses):
         lost = {loss.path.rpartition("/")[2]: loss.severity for loss in losses if loss.fate == "lost"}
         assert lost == dict.fromkeys(("matched_stop", "index", "generationId", "latency_checkpoint"), "low")
+
+
+def test_the_rows_are_read_once_for_all_events_of_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[str] = []
+
+    def counted(pattern: str) -> str:
+        found.append(pattern)
+        return translate(pattern)
+
+    monkeypatch.setattr(reasons, "translate", counted)
+    for number in range(200):
+        reasons.repeated_reason(f"/{number}/data/choices/0/delta/audio/{number}", "openai-chat", "anthropic-messages")
+    assert len(found) <= len([pattern for row in _data()["repeated"] for pattern in row[3].split()])

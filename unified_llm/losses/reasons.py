@@ -57,16 +57,19 @@ def reason_of(path: str, capability: str, fate: str, source: str, target: str, k
     return _reason(_INDEX.sub("/*", _EVENT.sub("", path)) or "/", capability, fate, source, target, kind)
 
 
-@lru_cache(maxsize=4096)
 def repeated_reason(path: str, source: str, target: str) -> str | None:
     """The reason of a loss in an answer's copy of a setting of its request; None for all else in an answer.
 
     >>> repeated_reason("/store", "openai-responses", "b"), repeated_reason("/output/0", "openai-responses", "b")
     ('repeats a setting of the request; b responses have no field for it', None)
     """
-    place = _INDEX.sub("/*", _EVENT.sub("", path)) or "/"
+    return _repeated(_INDEX.sub("/*", _EVENT.sub("", path)) or "/", source, target)
+
+
+@lru_cache(maxsize=4096)
+def _repeated(place: str, source: str, target: str) -> str | None:
     one, other = source.partition(":")[0], target.partition(":")[0]
-    for row in map(_row, _data()["repeated"]):
+    for row in _settings():
         if row.path.match(place) and fnmatchcase(one, row.source) and fnmatchcase(other, row.target):
             return _said(row.reason, source, target)
     return None
@@ -92,6 +95,12 @@ def _rows(fate: str, capability: str) -> list[_Row]:
     """The rows that an entry of this fate and capability may fit."""
     rows = [row for section in _SECTIONS.get(fate, ()) for row in _data()[section]]
     return [_row(row) for row in rows if fnmatchcase(capability, row[1])]
+
+
+@cache
+def _settings() -> list[_Row]:
+    """The rows of settings that an answer repeats."""
+    return [_row(row) for row in _data()["repeated"]]
 
 
 def _row(row: list[str]) -> _Row:
