@@ -35,6 +35,8 @@ __all__ = [
     "Secret",
     "SecretLike",
     "anchor_of",
+    "anchors_of",
+    "announced",
     "escaped",
     "escaped_all",
     "escaped_json",
@@ -316,6 +318,20 @@ def anchor_of(node: Node) -> str:
         said = node.get("arguments", node.get("input"))
         return f"call:{node['call_id']}" + (f"\n{_digest(plain_text(said))}" if type(said) is str else "")
     return "text:" + _digest(_text(node))
+
+
+def anchors_of(node: Node) -> tuple[str, ...]:
+    """What an envelope beside an item may name it by: a call also by its id alone.
+
+    In a stream, a call is announced before its arguments are known.
+    """
+    here = anchor_of(node)
+    return (here, here.partition("\n")[0]) if "\n" in here else (here,)
+
+
+def announced(item: Node) -> Node:
+    """A call as far as it is known when a stream announces it, for `anchor_of`."""
+    return {key: value for key, value in item.items() if key not in ("arguments", "input")}
 
 
 def _belongs(anchor: Any, here: str) -> bool:

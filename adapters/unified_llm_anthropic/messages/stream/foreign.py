@@ -15,7 +15,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import is_run_by_provider
-from unified_llm.provenance.opaque import is_sealed
+from unified_llm.provenance.opaque import announced, is_sealed
 from unified_llm.streams.block_writer import THOUGHTS, UNHEARD, citations_of, report_late
 
 from ..blocks import blocks
@@ -133,7 +133,16 @@ class ForeignWriter(FrameWriter):
         mark = len(self.w.raw)
         block = self.w.node(blocks, {**item, "arguments": ""})
         del self.w.raw[mark:]
-        return [self._start_block(block, at)] if block is not None else []
+        if block is None:
+            return []
+        # Before the call, as in a document, if it is signed by now: clients part calls that something stands between.
+        carried = self._carry(item if whole else announced(item), at) if item.get("opaque") else []
+        return [*carried, self._start_block(block, at)]
+
+    def _carry(self, item: Node, at: int) -> list[Event]:
+        """The block that carries what others signed on an item."""
+        carrier = carrier_of(item, self.w)
+        return self._block(carrier, ("carrier", at)) if carrier is not None else []
 
     def _open_text(self, place: Any) -> Event:
         self.inner = True
@@ -249,6 +258,7 @@ class ForeignWriter(FrameWriter):
     def _close_call(self, item: Node, at: int) -> list[Event]:
         if is_run_by_provider(item):
             return self._whole(item)
+        told, opened = self.item.get("opaque"), at not in self.places
         out = self._open_call(item, at, whole=True)
         arguments = item.get("arguments") or ""
         if arguments.startswith(self.sent) and len(arguments) > len(self.sent):
@@ -260,8 +270,8 @@ class ForeignWriter(FrameWriter):
             if self._left_with(self.item) != self._left_with(item):
                 self.w.too_late(item, "its block had begun")
             out.append(self._stop_block(at))
-        carrier = carrier_of(item, self.w)
-        return out + (self._block(carrier, ("carrier", at)) if carrier is not None else [])
+        is_carried = ("carrier", at) in self.places and (item.get("opaque") == told or opened)
+        return out if is_carried else out + self._carry(item, at)
 
     def _left_with(self, item: Node) -> Any:
         """The fields this protocol keeps with an item, in the start of its block."""

@@ -11,7 +11,7 @@ from typing import Any
 from unified_llm.engine.pairs.origins import is_own
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.provenance.opaque import anchor_of, is_envelope, is_reply, joined_parts, open_sealed, seal
+from unified_llm.provenance.opaque import anchor_of, anchors_of, is_envelope, is_reply, joined_parts, open_sealed, seal
 
 from ..blocks import ordered
 
@@ -40,11 +40,13 @@ def join_carried(items: list[Node], carried: list[Node], r: Reader) -> list[Node
     for item in items:
         if is_reply(item):
             continue
-        key = (anchor_of(item), item.get("type"))
-        each = waiting.get(key)
-        if each is None:
+        keys = [(anchor, item.get("type")) for anchor in anchors_of(item)]
+        key = next((key for key in keys if key in waiting), None)
+        if key is None:
             continue
-        left.pop(key, None)
+        each = waiting[key]
+        for known in keys:
+            left.pop(known, None)
         if each.get("opaque"):
             item["opaque"] = each["opaque"]
         if "content" in each:

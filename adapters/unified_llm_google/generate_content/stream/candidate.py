@@ -255,7 +255,6 @@ class Candidate:
         at = {"output_index": self.index, **self.at}
         if item["type"] == "function_call":
             shown = {**item, "arguments": ""}
-            shown.pop("opaque", None)
             shown.pop("extra", None)
             out.append({"type": "response.output_item.added", **at, "item": shown})
             out.append({"type": "response.function_call_arguments.delta", **at, "delta": item["arguments"]})
@@ -298,7 +297,7 @@ class Candidate:
             self.call = self.r.made(read_part({**wire, "functionCall": whole}, self.r), wire)
             self.made = self.r.context["made"]
             self.args = PartialArgs()
-            shown = {key: value for key, value in self.call.items() if key not in ("extra", "opaque")}
+            shown = {key: value for key, value in self.call.items() if key != "extra"}
             shown["arguments"] = ""
             out.append({"type": "response.output_item.added", "output_index": self.index, "item": shown, **self.at})
         elif self.call is None:

@@ -70,7 +70,12 @@ class Ends:
             out += self._rest_of_message(step, item)
         elif kind in CALLS and wires:
             head = {"type": "function_call", "id": wires[0]["id"], "name": wires[0]["name"], "arguments": {}}
-            out = [] if step.started else self._open(step, head)
+            if step.carried and step.item.get("opaque") == item.get("opaque"):
+                carried = []
+            out = []
+            if not step.started:
+                out = [*(each for wire in carried for each in self._whole(wire)), *self._open(step, head)]
+                carried = []
             if not step.args and wires[0].get("arguments"):
                 out.append(
                     wire_delta(step.index, {"arguments": dump_text(wires[0]["arguments"]), "type": "arguments_delta"})

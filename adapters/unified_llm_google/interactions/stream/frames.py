@@ -38,7 +38,7 @@ _OLD = {new: old for old, new in LEGACY.items()}
 class Sent:
     """One item being written: its place on the wire, and what of it was sent."""
 
-    __slots__ = ("args", "cited", "index", "item", "media", "open", "spans", "started", "texts", "thoughts")
+    __slots__ = ("args", "carried", "cited", "index", "item", "media", "open", "spans", "started", "texts", "thoughts")
 
     def __init__(self, item: Node) -> None:
         self.item = item
@@ -51,6 +51,8 @@ class Sent:
         self.open: int | None = None  # the text part that the next text would go on
         self.thoughts = False
         self.args = False
+        # What was sent before it, of what other providers signed on it.
+        self.carried: list[Node] = []
 
     def text(self, part: int) -> str:
         """What of a text part was sent."""

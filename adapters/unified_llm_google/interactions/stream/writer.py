@@ -15,6 +15,7 @@ from typing import Any
 
 from unified_llm.engine.pairs.mapping import fill
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.provenance.opaque import announced
 from unified_llm.streams.block_writer import report_late
 from unified_llm.streams.event_fast_path import WriteMore
 from unified_llm.streams.folds import FRAME, TERMINAL
@@ -25,6 +26,7 @@ from ...span import Span
 from ..errors import write_error_body
 from ..parts import citations, model_parts, summaries
 from ..turns.steps import write_step
+from ..turns.timeline import carriers
 from .ends import Ends
 from .frames import Sent, gathered, has_media, legacy, opening, wire_delta, wire_event, write_head, write_update
 from .plain import more_deltas
@@ -295,7 +297,12 @@ class StreamWriter(Ends):
             wire = frame["content"] if "content" in frame and not frame.get("legacy") else self._start(item)
             return [wire_event("step.start", {"index": place, "step": wire})]
         wire = opening(item)
-        return self._open(step, wire) if wire is not None else []
+        if wire is None:
+            return []
+        if wire["type"] == "function_call" and item.get("opaque"):
+            # Before the call, as in documents, if it is signed by now: clients part calls with something between them.
+            step.carried = carriers(announced(item), self.w)
+        return [*(each for thought in step.carried for each in self._whole(thought)), *self._open(step, wire)]
 
     def _start(self, item: Node) -> Node:
         """The step as it was before its deltas."""

@@ -15,7 +15,7 @@ from unified_llm.engine.pairs.origins import is_own
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.json_texts import arguments_of
-from unified_llm.provenance.opaque import anchor_of, is_envelope, is_reply, open_sealed, restore, seal
+from unified_llm.provenance.opaque import anchor_of, anchors_of, is_envelope, is_reply, open_sealed, restore, seal
 
 from ..calls.hosted import HOSTED
 from ..values.tables import CONTENTS, KIN
@@ -151,7 +151,8 @@ def unsealed(items: list[Node], r: Reader) -> list[Node]:
     if not carried:
         return items
     out = [item for item in items if item.get("type") != CARRIED]
-    for envelope in carried:
+    # Of two envelopes for one call, that of its end is the later one: it names the arguments.
+    for envelope in sorted(carried, key=lambda each: "\n" not in str(each.get("anchor"))):
         if not _attach(envelope, out):
             node = r.made({"type": "reasoning", "summary": []}, _wire_of(envelope, r))
             r.note(node, ("opaque",), "lost", "the envelope is refused: damaged, moved, or not ours")
@@ -166,6 +167,7 @@ def _attach(envelope: Node, items: list[Node]) -> bool:
     """Give opaque data back to the assistant's item or part that it belongs to."""
     if not envelope.get("opaque"):
         return False
+    is_known = False
     for item in items:
         if is_reply(item):
             continue
@@ -175,13 +177,14 @@ def _attach(envelope: Node, items: list[Node]) -> bool:
             type_ = "output_text" if item.get("role") == "assistant" else "input_text"
             content = [{"type": type_, "text": content}]
         for bearer in [item, *(content if type(content) is list else ())]:
-            if "opaque" not in bearer and anchor_of(bearer) == envelope.get("anchor"):
-                if bearer.get("type") == envelope.get("bearer"):
+            if envelope.get("anchor") in anchors_of(bearer) and bearer.get("type") == envelope.get("bearer"):
+                is_known = is_known or envelope["anchor"] != anchor_of(bearer)
+                if "opaque" not in bearer:
                     bearer["opaque"] = envelope["opaque"]
                     if bearer is not item:
                         item["content"] = content
                     return True
-    return False
+    return is_known
 
 
 # ---- writing a timeline ---------------------------------------------------------------------------------------------
