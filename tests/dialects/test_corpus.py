@@ -196,7 +196,8 @@ def assert_taken(value: Any, dialect: Any, where: str) -> None:
     if "tool_choices" in dialect and isinstance(kind, str):
         assert kind in (*dialect["tool_choices"], *words.values()), where
     if "tool_kinds" in dialect:
-        assert all(tool.get("type", "function") in dialect["tool_kinds"] for tool in tools), where
+        kinds = (*dialect["tool_kinds"], dialect.get("search_tool", {}).get("type"))
+        assert all(tool.get("type", "function") in kinds for tool in tools), where
     format_ = value.get("response_format") or (value.get("text") or {}).get("format")
     if "formats" in dialect and isinstance(format_, dict):
         assert format_["type"] in dialect["formats"], where

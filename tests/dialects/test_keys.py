@@ -125,6 +125,13 @@ def streamed(name: str) -> Any:
     return list(ul.convert_stream(wire, source="openai-responses", target=name, exchange=exchange))
 
 
+def searching(hub: str) -> Probe:
+    """A search of the web that another protocol has."""
+    tool = put(hub, ["a.example"] if hub.startswith("filters") else {"type": "approximate"} if hub[0] == "u" else "low")
+    body = {"model": "m", "input": "q", "tools": [{"type": "web_search", **({} if hub == "type" else tool)}]}
+    return lambda name: ul.convert(body, source="openai-responses", target=name)
+
+
 def parameter(key: str) -> Probe:
     return sent(**{key: SAMPLES.get(key, 1)})
 
@@ -266,6 +273,7 @@ PROBES: dict[str, Callable[..., Probe]] = {
     "reasoning_replay": lambda _: asked([ITEM_USER, REASONING, MESSAGE, ITEM_USER]),
     "reasoning_required": lambda _: asked([ITEM_USER, ITEM_CALL, ITEM_RESULT]),
     "reasoning_tags": tagged,
+    "search_tool": lambda hub, path: searching(hub),
     "opaque": opaque,
     "control": lambda hub, path: asked([ITEM_USER], reasoning={hub: SETTINGS[hub]}),
     "control_words": lambda word, own: asked([ITEM_USER], reasoning={"control": word}),

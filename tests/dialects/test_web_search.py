@@ -75,6 +75,11 @@ def test_an_option_of_openai_is_one_of_its_tools() -> None:
     assert "web_search_options" not in done.value
 
 
+def test_a_client_of_no_dialect_has_its_tool_there() -> None:
+    body = asked(search(engine="exa"))
+    assert convert(body, CHAT, OPENROUTER).value["tools"] == body["tools"]
+
+
 def test_what_only_it_has_is_reported() -> None:
     done = convert(asked(search(engine="exa", max_results=3)), OPENROUTER, RESPONSES)
     assert done.value["tools"] == [{"type": "web_search"}]

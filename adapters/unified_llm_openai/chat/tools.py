@@ -21,10 +21,8 @@ from ..demands import called_as_function, declared_as_function, lacks_raw_text
 from .turns.signature import read_signature, write_signature
 
 __all__ = [
-    "SEARCHES",
     "call_id_of",
     "calls",
-    "is_declared",
     "is_foreign",
     "read_arguments",
     "tools",
@@ -220,59 +218,6 @@ tools.cannot(
     shell local_shell apply_patch""",
     "openai-chat supports only the web_search hosted tool",
 )
-SEARCHES = frozenset(("web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"))
-"""The types of a search of the web."""
-_SERVER = "openrouter:web_search"
-_PARAMETERS, _DECLARED = "parameters", "declared"
-_SEARCH_KEYS = ("search_context_size", "user_location")
-_DOMAINS = (("allowed_domains", "allowed_domains"), ("excluded_domains", "blocked_domains"))
-
-
-@tools.read(_SERVER)
-def read_search(w: Node, r: Reader) -> Node:
-    """Read a search that is declared among the tools.
-
-    https://openrouter.ai/docs/guides/features/server-tools/web-search
-    """
-    tool: Node = {"type": "web_search"}
-    r.form(tool, _DECLARED, "empty" if w.get(_PARAMETERS) == {} else True)
-    if type(w.get(_PARAMETERS)) is dict:
-        own = take(w, _PARAMETERS)
-        for key in _SEARCH_KEYS:
-            if type(own.get(key)) is (str if key == "search_context_size" else dict):
-                tool[key] = own.pop(key)
-                r.place(tool, (key,), (_PARAMETERS, key))
-        filters = {hub: own.pop(key) for key, hub in _DOMAINS if type(own.get(key)) is list}
-        if filters:
-            tool["filters"] = filters
-        for key, hub in _DOMAINS:
-            r.place(tool, ("filters", hub), (_PARAMETERS, key))
-    return tool
-
-
-def is_declared(tool: Node, w: Writer) -> bool:
-    """Whether a search is one among the tools, and not an option of the request."""
-    if tool.get("type") not in SEARCHES:
-        return False
-    return bool(w.form(tool, _DECLARED)) if w.same else _SERVER in w.dialect.get("tool_kinds", ())
-
-
-@tools.write(*sorted(SEARCHES))
-def write_search(c: Node, w: Writer) -> Node | None:
-    """Write a search where the server has it among the tools."""
-    if not is_declared({**c, "type": "web_search"}, w):
-        return None
-    own: Node = {}
-    for key in _SEARCH_KEYS:
-        if key in c:
-            own[key] = c.pop(key)
-    if type(c.get("filters")) is dict:
-        filters = take(c, "filters")
-        own.update({key: filters.pop(hub) for key, hub in _DOMAINS if hub in filters})
-    return {"type": _SERVER, **({_PARAMETERS: own} if own or w.form(c, _DECLARED) == "empty" else {})}
-
-
-tools.cannot(" ".join(sorted(SEARCHES)), "one web search at most")
 tools.cannot("mcp", "openai-chat has no MCP tools")
 tools.cannot("namespace tool_search programmatic_tool_calling", "Chat declares all tools, each on its own")
 

@@ -90,6 +90,7 @@ KEYS: dict[str, dict[str, Key]] = {
         "reasoning_replay": Key("word", "Which messages may have it when they go back.", ("calls", "never")),
         "reasoning_required": Key("yes", "A message with calls has to have the field, if only empty."),
         "reasoning_tags": Key("texts", "The tags around reasoning at the beginning of a content."),
+        "search_tool": Key("words", "The kind of tool that searches the web there, and the names of its settings."),
         "opaque": Key(
             "texts",
             "Opaque pieces it takes back.",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated, Owned, take
+from unified_llm.engine.pairs.mapping import Fated, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.output_limit import raise_output_limit
@@ -24,9 +24,10 @@ from ...demands import (
 )
 from ...effort import LOGPROBS, drop_refused, fit_reasoning
 from ...logprobs import fit_alternatives
-from ..tools import SEARCHES, is_declared, is_foreign, tools
+from ..tools import is_foreign, tools
 from ..turns.usual import read_usual_functions, write_usual_functions
 from .controls import placed_controls, read_controls, write_controls
+from .search import OPTIONS, SEARCHES, is_declared, read_declared, read_options, search_kinds, write_options
 
 __all__ = ["read_settings", "write_settings"]
 
@@ -116,6 +117,8 @@ def _read_tools(w: Node, c: Node, r: Reader) -> None:
         wires = w.pop("tools")
         usual = read_usual_functions(wires, r)
         c["tools"] = r.nodes(tools, wires) if usual is None else usual
+        if usual is None:
+            read_declared(wires, c["tools"], r)
         if r.doc.get("tools") is wires:
             r.laid = _LAID
             for number, tool in enumerate(c["tools"]):
@@ -134,20 +137,7 @@ def _read_tools(w: Node, c: Node, r: Reader) -> None:
                 r.made(tool, function)
             c["tools"] = [*(c.get("tools") or ()), tool]
     if type(w.get("web_search_options")) is dict:
-        options = w.pop("web_search_options")
-        rest = Owned(options)
-        tool = {"type": "web_search", **{key: rest.pop(key) for key in _SEARCH_KEYS if key in rest}}
-        if rest.get("user_location") and type(rest["user_location"]) is dict:
-            location = take(rest, "user_location")
-            place: Node = {key: location.pop(key) for key in ("type",) if key in location}
-            if type(location.get("approximate")) is dict:
-                place.update(location.pop("approximate"))
-            tool["user_location"] = place
-        r.form(tool, "web_search_options", True)
-        if rest:
-            r.keep(tool, rest)
-        r.made(tool, options)
-        c["tools"] = [*(c.get("tools") or ()), tool]
+        c["tools"] = [*(c.get("tools") or ()), read_options(w, r)]
     if r.doc.get("tools") == [] and c["tools"]:
         r.form(c, "tools", "empty")
 
@@ -166,9 +156,6 @@ def _function_of(tool: Any) -> Any:
     return {**function, **{key: value for key, value in tool.items() if key not in ("type", "function")}}
 
 
-_SEARCH_KEYS = ("search_context_size",)
-
-
 def _write_tools(c: Node, wire: Node, w: Writer) -> None:
     usual = write_usual_functions(c["tools"], w) if c["tools"] else None
     if usual is not None:
@@ -177,8 +164,8 @@ def _write_tools(c: Node, wire: Node, w: Writer) -> None:
         return
     new, old = [], []
     kinds = None if w.same else w.dialect.get("tool_kinds")
-    if kinds is not None and lacks_raw_text(w):
-        kinds = [*kinds, "custom"]
+    if kinds is not None:
+        kinds = [*kinds, *search_kinds(w), *(("custom",) if lacks_raw_text(w) else ())]
     given = c.pop("tools")
     for tool in given:
         if is_declared(tool, w):
@@ -187,34 +174,20 @@ def _write_tools(c: Node, wire: Node, w: Writer) -> None:
             w.drop(tool, "the server has no such tools")
         elif w.form(tool, "legacy"):
             old.append(tool)
-        elif tool.get("type") in SEARCHES and "web_search_options" not in wire:
-            wire["web_search_options"] = w.piece(_write_web_search, tool)
+        elif tool.get("type") in SEARCHES and OPTIONS not in wire:
+            wire[OPTIONS] = w.piece(write_options, tool)
             if tool["type"] != "web_search":
-                w.report(tool, ("type",), "approximated", "sent as web_search_options")
+                w.report(tool, ("type",), "approximated", f"sent as {OPTIONS}")
         else:
             new.append(tool)
     if old:
         wire["functions"] = [_function_of(tool) for tool in w.nodes(tools, old)]
-    if new or not (old or "web_search_options" in wire):
+    if new or not (old or OPTIONS in wire):
         written = w.nodes(tools, new)
         if written or not (given or is_foreign(w)):
             wire["tools"] = written
         elif not new:
             w.report(w.doc, ("tools",), "approximated", "no tools are declared by leaving them out")
-
-
-def _write_web_search(c: Node, w: Writer) -> Node:
-    options: Node = {key: c.pop(key) for key in _SEARCH_KEYS if key in c}
-    if type(c.get("user_location")) is dict:
-        place = {key: value for key, value in c.pop("user_location").items() if value is not None or not w.crosses}
-        added = w.crosses and "type" not in place
-        location: Node = {"type": place.pop("type", "approximate")} if added or "type" in place else {}
-        options["user_location"] = {**location, "approximate": place}
-        if added:
-            w.added(options["user_location"], "type", "there is one type")
-    elif "user_location" in c:
-        options["user_location"] = c.pop("user_location")
-    return options
 
 
 def _read_tool_choice(w: Node, c: Node, r: Reader) -> None:
