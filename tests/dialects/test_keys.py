@@ -73,6 +73,7 @@ OPAQUE: Node = {
     "reasoning_opaque": {"reasoning_text": "t", "reasoning_opaque": "O"},
     "thought_signature": {"tool_calls": [{**CALL, "extra_content": {"google": {"thought_signature": "S"}}}]},
 }
+SEARCH = {"include_domains": ["a.example"], "exclude_domains": ["b.example"], "user_location": {"type": "approximate"}}
 REASONING = {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "thought"}]}
 ITEM_CALL = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
 ITEM_RESULT = {"type": "function_call_output", "call_id": "call_1", "output": "r"}
@@ -125,11 +126,14 @@ def streamed(name: str) -> Any:
     return list(ul.convert_stream(wire, source="openai-responses", target=name, exchange=exchange))
 
 
-def searching(hub: str) -> Probe:
-    """A search of the web that another protocol has."""
+def searching(hub: str, source: str = "", own: Node | None = None) -> Probe:
+    """A search of the web: as another protocol has it, to the dialect; or as the dialect has it, to that."""
+    if own is not None:
+        body = {"model": "m", "messages": [USER], **own}
+        return lambda name: ul.convert(body, source=name, target="openai-responses", model="m")
     tool = put(hub, ["a.example"] if hub.startswith("filters") else {"type": "approximate"} if hub[0] == "u" else "low")
     body = {"model": "m", "input": "q", "tools": [{"type": "web_search", **({} if hub == "type" else tool)}]}
-    return lambda name: ul.convert(body, source="openai-responses", target=name)
+    return lambda name: ul.convert(body, source=source, target=name)
 
 
 def parameter(key: str) -> Probe:
@@ -273,7 +277,9 @@ PROBES: dict[str, Callable[..., Probe]] = {
     "reasoning_replay": lambda _: asked([ITEM_USER, REASONING, MESSAGE, ITEM_USER]),
     "reasoning_required": lambda _: asked([ITEM_USER, ITEM_CALL, ITEM_RESULT]),
     "reasoning_tags": tagged,
-    "search_tool": lambda hub, path: searching(hub),
+    "search_tool": lambda hub, path: searching(hub, "openai-responses"),
+    "search_plugin": lambda hub, path: searching(hub, own={"plugins": [{**SEARCH, "id": "web"}]}),
+    "search_suffix": lambda suffix: searching("", own={"model": f"m{suffix}"}),
     "opaque": opaque,
     "control": lambda hub, path: asked([ITEM_USER], reasoning={hub: SETTINGS[hub]}),
     "control_words": lambda word, own: asked([ITEM_USER], reasoning={"control": word}),

@@ -1,4 +1,4 @@
-"""OpenRouter: a search of the web that is declared among the tools, and what it becomes elsewhere.
+"""OpenRouter: a search of the web (a tool, a plugin, the end of a model's name), and what it becomes elsewhere.
 
 https://openrouter.ai/docs/guides/features/server-tools/web-search
 """
@@ -75,13 +75,104 @@ def test_an_option_of_openai_is_one_of_its_tools() -> None:
     assert "web_search_options" not in done.value
 
 
-def test_a_client_of_no_dialect_has_its_tool_there() -> None:
-    body = asked(search(engine="exa"))
-    assert convert(body, CHAT, OPENROUTER).value["tools"] == body["tools"]
-
-
 def test_what_only_it_has_is_reported() -> None:
     done = convert(asked(search(engine="exa", max_results=3)), OPENROUTER, RESPONSES)
     assert done.value["tools"] == [{"type": "web_search"}]
     lost = [loss.path for loss in done.losses if loss.fate == "lost"]
     assert lost == ["/tools/0/parameters/engine", "/tools/0/parameters/max_results"]
+
+
+# https://openrouter.ai/docs/guides/features/plugins/web-search
+ONLINE = "openai/gpt-5:online"
+WEB = {"id": "web", "max_results": 3, "engine": "exa", "search_prompt": "See:", "include_domains": ["a.example"]}
+PARSER = {"id": "file-parser", "pdf": {"engine": "native"}}
+FUNCTION = {"type": "function", "function": {"name": "f"}}
+
+
+def plain(**more: Any) -> Node:
+    return {"model": "m", "messages": [{"role": "user", "content": "News?"}], **more}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"model": ONLINE},
+        {"model": ONLINE, "tools": []},
+        {"model": ONLINE, "tools": None},
+        {"model": ONLINE, "tools": [FUNCTION]},
+        {"model": ONLINE, "tools": [search()], "plugins": [WEB]},
+        {"model": ONLINE, "web_search_options": {"search_context_size": "low", "max_results": 2}},
+        {"model": ONLINE, "plugins": [{"id": "web"}]},
+        {"plugins": [WEB]},
+        {"plugins": [WEB, PARSER], "tools": [FUNCTION]},
+        {"plugins": [PARSER, WEB, WEB]},
+        {"plugins": [PARSER, {"id": "web"}]},
+        {"plugins": [{"id": "web"}, {}]},
+        {"plugins": [{"id": "web", "enabled": False}]},
+        {"plugins": [PARSER]},
+        {"plugins": "web"},
+        {"plugins": []},
+        {"plugins": [{"id": "web", "include_domains": None, "user_location": "Oslo"}, 3]},
+    ],
+)
+def test_a_plugin_and_the_name_of_a_model_stay_as_they_were(more: Node) -> None:
+    body = plain(**more)
+    assert ul.convert(body, source=OPENROUTER, target=OPENROUTER).value == body
+    if "web_search_options" not in body:  # (written anew, that is one of the tools)
+        assert ul.write(ul.read(body, OPENROUTER), OPENROUTER).value == body
+
+
+@pytest.mark.parametrize("more", [{"model": ONLINE}, {"plugins": [{"id": "web"}]}, {"model": "a/b:free:online"}])
+def test_a_search_by_the_name_of_a_model_or_a_plugin_is_the_tool_of_others(more: Node) -> None:
+    for target, wanted in (
+        (RESPONSES, {"type": "web_search"}),
+        (MESSAGES, {"type": "web_search_20250305", "name": "web_search"}),
+        ("google-generate-content", {"googleSearch": {}}),
+        ("google-interactions", {"type": "google_search"}),
+    ):
+        done = convert(plain(**more), OPENROUTER, target)
+        assert done.value["tools"] == [wanted], target
+        assert not [loss for loss in done.losses if loss.fate == "lost"]
+    assert convert(plain(**more), OPENROUTER, CHAT).value["web_search_options"] == {}
+
+
+@pytest.mark.parametrize(
+    ("more", "path"), [({"model": ONLINE}, "/model"), ({"plugins": [PARSER, {"id": "web"}]}, "/plugins/1")]
+)
+def test_it_is_reported_where_there_is_no_search(more: Node, path: str) -> None:
+    for target in ("openai-chat:groq", "amazon-converse"):
+        done = convert(plain(**more), OPENROUTER, target)
+        found = [(loss.path, loss.capability) for loss in done.losses if loss.fate == "lost"]
+        assert (path, "tools.hosted.web_search") in found
+        assert "web_search" not in str(done.value)
+
+
+def test_another_model_of_the_same_server_searches_too() -> None:
+    for model in ("a/b", "a/b:online"):
+        done = ul.convert(plain(model=ONLINE), source=OPENROUTER, target=OPENROUTER, model=model)
+        assert done.value.get("tools") == (None if ":" in model else [{"type": "openrouter:web_search"}])
+        assert done.value["model"] == model and not done.losses
+
+
+def test_settings_of_its_own_search_go_to_no_other_server() -> None:
+    own = {"max_results": 3, "engine": "exa", "search_prompt": "See:"}
+    cases: list[tuple[Node, str]] = [
+        (plain(web_search_options={"search_context_size": "low", **own}), "/web_search_options/"),
+        (plain(tools=[search(search_context_size="low", **own)]), "/tools/0/parameters/"),
+        (plain(plugins=[PARSER, {"id": "web", **own}]), "/plugins/1/"),
+    ]
+    for body, place in cases:
+        done = convert(body, OPENROUTER, CHAT)
+        assert done.value["web_search_options"] in ({"search_context_size": "low"}, {})
+        assert done.value.get("plugins") in (None, [PARSER])
+        lost = [loss.path for loss in done.losses if loss.fate == "lost"]
+        assert sorted(path for path in lost if path.startswith(place)) == [place + key for key in sorted(own)]
+    done = convert(plain(plugins=[WEB, PARSER]), OPENROUTER, RESPONSES)
+    assert done.value["tools"] == [{"type": "web_search", "filters": {"allowed_domains": ["a.example"]}}]
+    lost = [loss.path for loss in done.losses if loss.fate == "lost"]
+    assert sorted(lost) == [f"/plugins/0/{key}" for key in sorted(own)] + ["/plugins/1/id", "/plugins/1/pdf"]
+
+
+def test_a_client_of_no_dialect_has_its_tool_there() -> None:
+    body = plain(tools=[search(engine="exa")])
+    assert convert(body, CHAT, OPENROUTER).value["tools"] == body["tools"]

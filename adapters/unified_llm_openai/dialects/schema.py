@@ -91,6 +91,8 @@ KEYS: dict[str, dict[str, Key]] = {
         "reasoning_required": Key("yes", "A message with calls has to have the field, if only empty."),
         "reasoning_tags": Key("texts", "The tags around reasoning at the beginning of a content."),
         "search_tool": Key("words", "The kind of tool that searches the web there, and the names of its settings."),
+        "search_plugin": Key("words", "The entry of `plugins` that does, and the names of its settings."),
+        "search_suffix": Key("word", "The end of a model's name that does."),
         "opaque": Key(
             "texts",
             "Opaque pieces it takes back.",

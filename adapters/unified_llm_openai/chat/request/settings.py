@@ -27,7 +27,7 @@ from ...logprobs import fit_alternatives
 from ..tools import is_foreign, tools
 from ..turns.usual import read_usual_functions, write_usual_functions
 from .controls import placed_controls, read_controls, write_controls
-from .search import OPTIONS, SEARCHES, is_declared, read_declared, read_options, search_kinds, write_options
+from .search import Searches, read_declared, read_elsewhere, read_options, search_kinds
 
 __all__ = ["read_settings", "write_settings"]
 
@@ -42,6 +42,8 @@ def read_settings(w: Node, c: Node, r: Reader) -> None:
         _read_stop(w, c, r)
     if "tools" in w or "functions" in w or "web_search_options" in w:
         _read_tools(w, c, r)
+    if "search_plugin" in r.dialect or "search_suffix" in r.dialect:
+        read_elsewhere(w, c, r)
     if "tool_choice" in w or "function_call" in w:
         _read_tool_choice(w, c, r)
     if "response_format" in w:
@@ -68,8 +70,8 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
         wire["tools"] = c.pop("tools")
     if "extra" in c:
         for key in ("tools", "functions"):
-            if w.form(c, key):
-                wire.setdefault(key, [])
+            if marker := w.form(c, key):
+                wire.setdefault(key, None if marker == "null" else [])
     if "tool_choice" in c:
         _write_tool_choice(c, wire, w)
     if "prompt_cache_options" in c:
@@ -166,23 +168,21 @@ def _write_tools(c: Node, wire: Node, w: Writer) -> None:
     kinds = None if w.same else w.dialect.get("tool_kinds")
     if kinds is not None:
         kinds = [*kinds, *search_kinds(w), *(("custom",) if lacks_raw_text(w) else ())]
-    given = c.pop("tools")
+    searches, given = Searches(c, wire, w), c.pop("tools")
     for tool in given:
-        if is_declared(tool, w):
+        if searches.places(tool):
+            continue
+        if searches.is_declared(tool):
             new.append(tool)
         elif kinds is not None and tool.get("type") not in kinds:
             w.drop(tool, "the server has no such tools")
         elif w.form(tool, "legacy"):
             old.append(tool)
-        elif tool.get("type") in SEARCHES and OPTIONS not in wire:
-            wire[OPTIONS] = w.piece(write_options, tool)
-            if tool["type"] != "web_search":
-                w.report(tool, ("type",), "approximated", f"sent as {OPTIONS}")
-        else:
+        elif not searches.writes(tool):
             new.append(tool)
     if old:
         wire["functions"] = [_function_of(tool) for tool in w.nodes(tools, old)]
-    if new or not (old or OPTIONS in wire):
+    if new or not (old or searches.placed):
         written = w.nodes(tools, new)
         if written or not (given or is_foreign(w)):
             wire["tools"] = written

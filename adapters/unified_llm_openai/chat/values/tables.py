@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.engine.pairs.mapping import Bimap, IllTyped
+from unified_llm.engine.pairs.markers import MOST
 from unified_llm.engine.pairs.table import Field, Table
 from unified_llm.engine.shared.nearest_values import NEAREST_TIERS
 
@@ -263,5 +264,6 @@ FORMS = {
     "cached": CACHED_SPELLINGS,
     "delta": frozenset(("role", "content")),
     "field": (*REASONING_FIELDS, "reasoning_details", "thinking", "tags"),
+    "plugin": range(MOST + 1),
 }
 """The words of markers of form (`Adapter.forms`)."""
