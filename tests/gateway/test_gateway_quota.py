@@ -12,6 +12,7 @@ import pytest
 
 from gateway.serving import PROTOCOLS, House, config
 from gateway.test_gateway_access import ROUTES, said
+from unified_llm.client.upstreams.upstream import Upstream
 from unified_llm.gateway.access.callers import Key
 from unified_llm.gateway.access.quota import Quota
 from unified_llm.gateway.configuration.config import ConfigError, load
@@ -104,6 +105,48 @@ def test_a_client_that_leaves_is_counted(house: House) -> None:
     assert post(house, gateway, stream=True).status_code == 200
     (rule,) = gateway.quota.rules(Key("blue"))
     assert 900 < rule.left < 950
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("way", ["http", "vault", "background"])
+def test_a_client_that_leaves_before_the_response_is_counted(house: House, stream: bool, way: str) -> None:
+    """Its upstream answers, and charges, all the same."""
+    asked = asyncio.Event()
+
+    async def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.set()
+        await asyncio.sleep(60)
+        raise AssertionError("it is cancelled")
+
+    client = httpx2.AsyncClient(transport=httpx2.MockTransport(answer))
+    up = Upstream(
+        protocol="openai-chat", base_url="http://up/v1", model="m", provider="canned", async_http_client=client
+    )
+    gateway = house.gateway({"m": up}, keys=keys(blue={"limits": ["1000 tokens/minute"]}))
+    (rule,) = gateway.quota.rules(Key("blue"))
+    body = {"model": "m", "stream": stream, "messages": [{"role": "user", "content": "x" * 400}]}
+
+    async def main() -> int:
+        if way == "vault":  # a request is converted before it looks into a vault that is not empty
+            await gateway.store.open()
+            vault = await gateway.continuity.within("blue")
+            vault.put("k", [])
+        async with house.http(gateway) as http:
+            if way == "background":
+                sent = {"model": "m", "input": "x" * 400, "background": True}
+                id_ = (await http.post("/v1/responses", json=sent, headers=BLUE)).json()["id"]
+                await asked.wait()
+                done = await http.post(f"/v1/responses/{id_}/cancel", headers=BLUE)
+                assert done.json()["status"] == "cancelled"
+            else:
+                task = asyncio.create_task(http.post(ROUTES["openai-chat"], json=body, headers=BLUE))
+                await asked.wait()
+                assert rule.left == 1_000
+                task.cancel()
+                await asyncio.wait([task])
+        return rule.left
+
+    assert 850 < house.run(main()) < 900
 
 
 def test_a_run_in_the_background_is_counted(house: House) -> None:

@@ -276,6 +276,9 @@ class AsyncWire(_Driver):
                     failure = as_http_error(error)
                     if failure is None:
                         raise
+                except BaseException as error:
+                    doing.throw(error)  # the caller is cancelled
+                    raise
                 effect = doing.send(done) if failure is None else doing.throw(failure)
         except StopIteration as end:
             kept = getattr(end.value, "opened", end.value)

@@ -23,7 +23,19 @@ if TYPE_CHECKING:
     from ...foundation.json_codec import Parsed
     from ..telemetry.operation import Operation, Telemetry
 
-__all__ = ["Answer", "Ask", "Effect", "Hop", "OnFailure", "Opened", "Outgoing", "answer_kind", "lowered"]
+__all__ = [
+    "Answer",
+    "Ask",
+    "Effect",
+    "Hop",
+    "Left",
+    "OnFailure",
+    "Opened",
+    "Outgoing",
+    "answer_kind",
+    "is_made",
+    "lowered",
+]
 
 OnFailure = Callable[[Upstream, APIError], None]
 
@@ -37,7 +49,8 @@ class Ask:
     answer is awaited. `secret` authenticates envelopes (`convert`). `timeout` is the HTTP library's, and `patience`
     stands for it where the upstream has none either. `deadline` is when the call ends, with everything in it.
     `at` and `answer_id` are the time (seconds since 1970) and the id of an answer that has none, `previous` is the
-    answer that the caller went on from. `on_failure` is called with each upstream that failed, and its error.
+    answer that the caller went on from. `on_failure` is called with each upstream that failed, and its error, `on_left`
+    where the caller leaves while an upstream answers.
     `kept` is where answers are kept for the source's client, if not by the upstream: as a detail of the loss report.
     `given` is the text that `body` was parsed from, where nothing was put into it: a conversion of that copies nothing.
     `outgoing` is a request that is ready as it is: then nothing is converted.
@@ -62,10 +75,18 @@ class Ask:
     kept: str = ""
     repair: Repair = "auto"
     on_failure: OnFailure | None = None
+    on_left: Callable[[Left], None] | None = None
     given: Parsed | None = None
     outgoing: Outgoing | None = None
     losses: Losses = field(default_factory=Losses)
     telemetry: Telemetry | None = None
+
+
+class Left(NamedTuple):
+    """A request that was sent, and whose caller left before the answer."""
+
+    upstream: Upstream
+    model: str | None
 
 
 class Hop(NamedTuple):
@@ -143,9 +164,8 @@ class Answer(_Head):
 
     @property
     def is_made(self) -> bool:
-        """Whether a model made it, so that it has a usage: a response, or the compaction of a conversation."""
-        known = split(self.upstream.protocol)[0].kinds.get(self.kind)
-        return known is not None and known.node == "response"
+        """Whether a model made it, so that it has a usage."""
+        return is_made(self.upstream.protocol, self.kind)
 
     def to(self, target: str, **options: Any) -> Converted:
         """The answer as `target` has it; `options` are those of `convert`.
@@ -183,6 +203,12 @@ class Opened(_Head):
 def answer_kind(kind: str) -> str:
     """The kind of the answer to a request of that kind."""
     return f"{kind.removesuffix('request')}response" if kind.endswith("request") else kind
+
+
+def is_made(protocol: str, kind: str) -> bool:
+    """Whether answers of that kind are made by a model: responses, and compactions of conversations."""
+    known = split(protocol)[0].kinds.get(kind)
+    return known is not None and known.node == "response"
 
 
 def lowered(headers: Any) -> dict[str, str]:

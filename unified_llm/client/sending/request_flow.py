@@ -34,7 +34,7 @@ from ..upstreams.upstream import Upstream
 from .advice import advice
 from .answers import Steps, begun, document, is_cut, is_stream, whole, without_secrets
 from .api_errors import failed_answer, refused, shown_head, unreachable
-from .effects import Answer, Ask, Effect, Hop, Opened, Outgoing, answer_kind, lowered
+from .effects import Answer, Ask, Effect, Hop, Left, Opened, Outgoing, answer_kind, lowered
 from .retry import Retry, made_nothing
 
 __all__ = ["outgoing_of", "steps"]
@@ -322,6 +322,11 @@ def _once(ask: Ask, upstream: Upstream, sent: Converted, operation: Operation | 
         failure = unreachable(upstream, error, model)
     except APIError as error:
         failure = error
+    except BaseException as error:
+        # A driver throws in what ends its caller. Where a generator is closed, nobody waits for the effect.
+        if ask.on_left is not None and not isinstance(error, (Exception, GeneratorExit)):
+            ask.on_left(Left(upstream, model))
+        raise
     failure.method, failure.url = outgoing.method, shown_head(upstream, {}, outgoing.url)[1]
     failure.hint = advice(failure, upstream, model, ask.kind)
     raise failure

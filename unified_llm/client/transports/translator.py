@@ -37,7 +37,7 @@ from ...passes.reading import read
 from ...provenance.opaque import process_secret
 from ...provenance.vault import MemoryVault, OfRequest, Scoped, Vault
 from ..sending.api_errors import is_document
-from ..sending.effects import Answer, Ask, Hop, OnFailure, Opened, answer_kind
+from ..sending.effects import Answer, Ask, Hop, Left, OnFailure, Opened, answer_kind, is_made
 from ..sending.model_list import kin, merged, page
 from ..sending.request_flow import steps
 from ..sending.retry import Retry
@@ -61,7 +61,7 @@ _GATEWAYS = KINDS | CONVERSATIONS
 """Kinds of routes of what the gateway alone keeps: files, caches and conversations."""
 
 OnLosses = Callable[[Losses], None]
-OnUsage = Callable[[Answer | Opened, Mapping[str, Any] | None, int], None]
+OnUsage = Callable[[Answer | Opened | Left, Mapping[str, Any] | None, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +96,8 @@ class Translator:
     that a request names ("provider/model"). `surface` is a protocol, recognized by the path without it. `caller` names
     the tenant it serves; a request may name another (the header `x-unified-llm-caller`). `secret` is made by this
     process if not given. `on_failure` is called with each upstream that failed, and its error; `on_usage` at the end of
-    each response with its head, the canonical usage (None where the upstream gave none or the client left), and the
-    number of events. `telemetry` has hooks of the requests to upstreams.
+    each response with its head (`Left` where the client left before that), the canonical usage (None where the upstream
+    gave none or the client left), and the number of events. `telemetry` has hooks of the requests to upstreams.
     """
 
     def __init__(
@@ -173,6 +173,7 @@ class Translator:
         self, incoming: Incoming, match: Match, body: Any, given: Parsed | None = None, previous: str | None = None
     ) -> Ask:
         shown = own_headers(match.protocol, incoming.headers)
+        is_counted = self.on_usage is not None and is_made(match.protocol, answer_kind(match.route.kind))
         query = {name: value for name, value in incoming.query.items() if name != "key"}
         return Ask(
             body=body,
@@ -189,6 +190,7 @@ class Translator:
             previous=previous,
             kept=self.memory.place if match.route.kind == "request" and keeps(match.protocol) else "",
             on_failure=self.on_failure,
+            on_left=self._left if is_counted else None,
             given=given,
             telemetry=self.telemetry,
         )
@@ -360,6 +362,10 @@ class Translator:
         if error.request_id:
             reply.headers = header_safe({"x-request-id": error.request_id, **reply.headers})
         return reply
+
+    def _left(self, request: Left) -> None:
+        assert self.on_usage is not None
+        self.on_usage(request, None, 0)
 
     def _report_losses(self, losses: Losses) -> None:
         if self.on_losses is not None and losses:

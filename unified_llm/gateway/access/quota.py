@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...client.sending.effects import Answer, Opened
+from ...client.sending.effects import Answer, Left, Opened
 from ...client.transports.translator import OnUsage
 from ...engine.registry import split
 from ...engine.shared.error_headers import RateHeaders, rate_limit, write_hints
@@ -179,7 +179,7 @@ class Quota:
         if not rules:
             return None
 
-        def used(found: Answer | Opened, usage: Mapping[str, Any] | None, events: int) -> None:
+        def used(found: Answer | Opened | Left, usage: Mapping[str, Any] | None, events: int) -> None:
             if not usage or not _is_count(usage.get("input_tokens")):
                 usage = {"input_tokens": len(content) // _BYTES, "output_tokens": events}
             tokens = sum(usage[name] for name in _SUMS if _is_count(usage.get(name)))

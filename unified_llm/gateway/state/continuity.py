@@ -231,7 +231,7 @@ def _from(effect: Any, steps: Generator[Any, Any, Reply]) -> Generator[Any, Any,
         while True:
             try:
                 given = yield effect
-            except Exception as error:
+            except BaseException as error:
                 effect = steps.throw(error)
             else:
                 effect = steps.send(given)
