@@ -183,6 +183,22 @@ def test_the_header_for_an_upstream_reaches_no_model_that_the_key_may_not_reques
     assert len(house.seen) == 1
 
 
+@pytest.mark.parametrize("model", [None, "", ["secret"], 5])
+def test_a_request_without_a_model_is_for_the_upstream_that_it_names(house: House, model: Any) -> None:
+    """The upstream would answer with a model by default, or as an agent."""
+    upstreams = {name: house.upstream("openai-chat", model=None) for name in ("one", "two")}
+    keys = {"blue": {"sha256": DIGEST, "models": ["fast", "two"]}}
+    gateway = house.gateway(upstreams, keys=keys, models={"fast": "one/fast"})
+
+    def asked(named: str) -> Any:
+        body = {**CHAT, "model": model}
+        headers = {"x-api-key": KEY, "x-llm-upstream": named}
+        return house.ask(gateway, "POST", ROUTES["openai-chat"], json=body, headers=headers)
+
+    assert asked("one").status_code == 403 and "may not use model 'one'" in asked("one").text and not house.seen
+    assert asked("two").status_code != 403 and house.seen
+
+
 def test_tenants_do_not_see_each_other(house: House) -> None:
     other, digest = new_key()
     third, another = new_key()

@@ -211,8 +211,10 @@ class Router:
         if targets and not allowed:
             whose = ", ".join(dict.fromkeys(each.upstream for each in targets))
             raise Refusal(403, "permission", f"this API key may not use {whose}", code="upstream_not_allowed")
-        # A named upstream that keeps a model of its own is what is requested, whatever model the request has.
-        if named is not None and getattr(self.upstreams.get(named), "model", None) and not key.may_request(named):
+        # A named upstream that keeps a model of its own is what is requested, whatever model the request has. So is one
+        # that is named without a model: it may have a model by default, or answer as an agent.
+        own = model is None or getattr(self.upstreams.get(named or ""), "model", None)
+        if named is not None and own and not key.may_request(named):
             raise Refusal(403, "permission", f"this API key may not use model {named!r}", code="model_not_allowed")
         if not allowed:
             hint = self._not_found(model) if model else ""
