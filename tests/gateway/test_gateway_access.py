@@ -162,6 +162,14 @@ def test_what_a_key_may_reach(house: House) -> None:
     assert {each["id"] for each in listed} == {"fast", "openai-chat", "openai-responses"}
 
 
+def test_a_key_sees_no_model_that_it_may_not_reach(house: House) -> None:
+    models = {"fast": ["anthropic-messages", "openai-chat"], "secret": "anthropic-messages", "old-*": "openai-chat"}
+    gateway = house.gateway(keys={"blue": {"sha256": DIGEST, "upstreams": ["openai-chat"]}}, models=models)
+    listed = house.ask(gateway, "GET", "/v1/models", headers={"x-api-key": KEY}).json()["data"]
+    assert {each["id"] for each in listed} == {"fast", "openai-chat"}
+    assert house.ask(gateway, "GET", "/v1/models/secret", headers={"x-api-key": KEY}).status_code == 404
+
+
 def test_the_header_for_an_upstream_reaches_no_model_that_the_key_may_not_request(house: House) -> None:
     gateway = house.gateway(
         {name: house.upstream(name).with_(model=f"{name}-model") for name in ("openai-chat", "openai-responses")},

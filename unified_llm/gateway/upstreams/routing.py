@@ -164,9 +164,9 @@ class Router:
         owner = next((each for each in table() if model in (listing.get(each) or {}).get("models", ())), None)
         return self._unserved(owner) if owner is not None else "; name it provider/model"
 
-    def routes(self, model: str) -> bool:
-        """Whether a requested name leads to an upstream, by the configuration and the catalog alone."""
-        return bool(self._targets(model)[0])
+    def routes(self, model: str, key: Key | None = None) -> bool:
+        """Whether a requested name leads to an upstream that a key may reach, by configuration and catalog alone."""
+        return any(key is None or key.may_reach(each.upstream) for each in self._targets(model)[0])
 
     def resolve(self, model: str | None, key: Key, named: str | None = None) -> Route:
         """The route of a requested model; `named` is the upstream that the request insists on.
@@ -315,11 +315,14 @@ class ModelList:
     async def all(self, wire: Any, key: Key) -> list[Node]:
         """The canonical entries that a key may use."""
         router = self._router
-        found: dict[str, Node] = {name: _entry(name) for name in router.models if "*" not in name}
+        names = (name for name in router.models if "*" not in name and router.routes(name, key))
+        found: dict[str, Node] = {name: _entry(name) for name in names}
         open_ended = []
         for name, upstream in router.upstreams.items():
+            if not key.may_reach(name):
+                continue
             found.setdefault(name, _entry(name))
-            if upstream.model is None and key.may_reach(name):
+            if upstream.model is None:
                 open_ended.append((name, upstream))
         open_ended += [(name, make_upstream(name)) for name in router.providers if key.may_reach(name)]
         lists = await asyncio.gather(*(self._of(wire, name, each) for name, each in open_ended))
