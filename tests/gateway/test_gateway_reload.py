@@ -38,7 +38,7 @@ class Running:
         self.reloader = Reloader(self.gateway, self.path, self.said.append)
 
     def reload(self, text: str) -> bool:
-        self.path.write_text(text)
+        self.path.write_bytes(text.encode("utf-8", "surrogateescape"))
         return self.reloader.reload()
 
 
@@ -60,6 +60,8 @@ def test_a_valid_file_is_swapped_in(tmp_path: Path, house: House) -> None:
     ("text", "reason"),
     [
         ("[gateway", "not valid TOML"),
+        (FIRST + "# caf\udce9\n", "not UTF-8"),
+        ("x = " + "[" * 5_000, "not valid TOML"),
         (FIRST.replace("local/echo", "nowhere/x") + keyed("blue"), "models.one: unknown upstream 'nowhere'"),
         (FIRST, "keys: all keys are gone; restart to serve without keys"),
         ("", "keys: all keys are gone"),

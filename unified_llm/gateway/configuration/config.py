@@ -194,10 +194,11 @@ def is_loopback(host: str) -> bool:
 
 def load(path: str | Path) -> Config:
     """Read and check a configuration file. Raises `ConfigError` with all problems, and `OSError`."""
-    text = Path(path).read_text("utf-8")
     try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        raw = tomllib.loads(Path(path).read_text("utf-8"))
+    except UnicodeDecodeError:
+        raise ConfigError([f"{path}: not UTF-8"]) from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigError([f"{path}: not valid TOML: {error}"]) from None
     try:
         return _checked(raw)
