@@ -107,6 +107,17 @@ def test_what_follows_a_model_is_looked_for_in_paths_that_end_with_it(
     assert searched and all(path.rstrip("/").endswith(tail) for tail in searched)
 
 
+def test_what_no_request_to_an_upstream_can_hold_is_refused(house: House) -> None:
+    gateway = house.gateway()
+    body = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}
+    path = "/v1beta/models/google-generate-content%2F..%2F..%2Ffiles:generateContent"
+    reply = house.ask(gateway, "POST", path, json=body)
+    assert reply.status_code == 400 and "cannot be part of a URL" in reply.text
+    headers = {"anthropic-beta": "caf\xe9".encode("latin-1")}
+    reply = ask(house, gateway, "anthropic-messages", "/v1/messages", headers=headers, max_tokens=9)
+    assert reply.status_code == 400 and "anthropic-beta" in reply.text and not house.seen
+
+
 @pytest.mark.parametrize("method", ["generateContent", "streamGenerateContent", "countTokens"])
 def test_a_request_with_a_slash_in_its_path_is_answered(house: House, method: str) -> None:
     body = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}

@@ -149,14 +149,16 @@ def _made(given: Upstream, match: Match, stream: bool, headers: dict[str, str], 
         "query": {name: value for name, value in query.items() if name != "key"},
         "headers": headers,
     }
-    done = convert(_smallest(match.protocol), source=match.protocol, target=match.protocol, http=http)
-    if done.exchange is None or done.exchange.options.get("array"):
-        return _Plan(
-            given, upstream, None
-        )  # a stream that is one JSON array is written anew from the upstream's events
-    sent = {**done.http, "headers": {**(done.http.get("headers") or {}), "content-type": "application/json"}}
-    ask = Ask(kind="request", http=sent, stream=stream)
-    outgoing = outgoing_of(ask, upstream, Converted(None, Losses(), sent), upstream.model)
+    try:
+        done = convert(_smallest(match.protocol), source=match.protocol, target=match.protocol, http=http)
+        if done.exchange is None or done.exchange.options.get("array"):
+            # A stream that is one JSON array is written anew from the upstream's events.
+            return _Plan(given, upstream, None)
+        sent = {**done.http, "headers": {**(done.http.get("headers") or {}), "content-type": "application/json"}}
+        ask = Ask(kind="request", http=sent, stream=stream)
+        outgoing = outgoing_of(ask, upstream, Converted(None, Losses(), sent), upstream.model)
+    except InvalidBody:
+        return _Plan(given, upstream, None)  # raised again where it is converted, and refused there
     return _Plan(given, upstream, outgoing._replace(kept={}))
 
 
