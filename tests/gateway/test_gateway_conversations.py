@@ -114,9 +114,25 @@ def test_what_is_refused(house: House) -> None:
     assert code("POST", items, {"items": 5}) == (400, "invalid_items")
     assert code("POST", items, {"items": [{"type": "message", "role": "user", "content": "x"}] * 21})[0] == 400
     assert code("POST", "/v1/conversations", {"metadata": 5}) == (400, "invalid_metadata")
+    assert code("POST", items, {"items": [{}]}) == (400, "invalid_items")
     assert code("GET", f"{items}/msg_1", None) == (404, "item_not_found")
     reply = house.ask(gateway, "POST", "/v1/responses", json={**asked, "input": '[[error 400 message="no"]]'})
     assert reply.status_code == 400 and not house.ask(gateway, "GET", items).json()["data"], "nothing was answered"
+
+
+@pytest.mark.parametrize("given", [[], {}, 5, "x" * 256, "a\0b", ""])
+def test_an_id_that_no_item_can_have_is_replaced(house: House, given: Any) -> None:
+    gateway = house.gateway()
+    item = {"type": "message", "role": "user", "content": "x", "id": given}
+    made = house.ask(gateway, "POST", "/v1/conversations", json={"items": [item]})
+    assert made.status_code == 200, made.text
+    asked = {"model": "openai-chat", "input": [item], "conversation": made.json()["id"]}
+    assert house.ask(gateway, "POST", "/v1/responses", json=asked).status_code == 200
+    items = f"/v1/conversations/{made.json()['id']}/items"
+    assert house.ask(gateway, "POST", items, json={"items": [item]}).status_code == 200
+    ids = [each["id"] for each in house.ask(gateway, "GET", items).json()["data"]]
+    assert len(set(ids)) == 4 and given not in ids
+    assert house.ask(gateway, "GET", f"{items}/{ids[0]}").json()["id"] == ids[0]
 
 
 def test_tenants_have_their_own(house: House) -> None:

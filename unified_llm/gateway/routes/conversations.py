@@ -19,6 +19,7 @@ from ...passes.convert import write
 from ..requests.body import Peek
 from ..responses.replies import Refusal, Whole, json_reply
 from ..state.conversations import Conversation, ConversationStore
+from ..state.database import is_id
 from ..state.store import StoreUnavailable
 from ..state.turns import data_of, is_response, unavailable, with_data
 from .files import Sent, listed, object_of
@@ -26,6 +27,7 @@ from .files import Sent, listed, object_of
 __all__ = ["Conversations", "Named"]
 
 _PAGE = 100  # items that a page of a protocol has at most
+_STEM = 64  # characters of an id that its replacement begins with
 _LARGEST = 32_000_000  # bytes of items in a conversation
 Node = dict[str, Any]
 
@@ -162,9 +164,12 @@ class Conversations:
         if len(given) > api.most:
             raise Refusal(400, "invalid_request", f"{api.items} has more than {api.most} items", code="invalid_items")
         try:
-            return _in_full(sent.match.protocol, api, given, known)
+            added = _in_full(sent.match.protocol, api, given, known)
         except InvalidBody as error:
             raise Refusal(400, "invalid_request", str(error), code="invalid_items") from None
+        if not all(isinstance(each.get("type"), str) for each in added):
+            raise Refusal(400, "invalid_request", f"an item of {api.items} has no type", code="invalid_items")
+        return added
 
 
 def _unknown(name: str) -> Refusal:
@@ -191,7 +196,8 @@ def _input_items(given: Any) -> list[Any]:
 
 def _in_full(surface: str, api: ConversationApi, given: Sequence[Any], known: set[str]) -> list[Node]:
     """Items as lists have them, each with an id of its own."""
-    turn = Turn("", surface, dump({api.input: list(given)}), "", [b""], True)
+    given = [_with_own_id(each) for each in given]
+    turn = Turn("", surface, dump({api.input: given}), "", [b""], True)
     nodes = asked([turn])
     out: list[Node] = []
     own = {each.get("id") for each in given if isinstance(each, dict)}
@@ -200,7 +206,15 @@ def _in_full(surface: str, api: ConversationApi, given: Sequence[Any], known: se
         page = {"input": nodes[start : start + _PAGE], "query": query}
         out += write(page, surface, "input_items", facing="client").value["data"]
     for item in out:
-        if item.get("id") not in own or item["id"] in known:
-            item["id"] = f"{str(item.get('id') or 'item').partition('_')[0]}_{uuid4().hex}"
+        if item.get("id") is None or item["id"] not in own or item["id"] in known:
+            item["id"] = f"{str(item.get('id') or 'item').partition('_')[0][:_STEM]}_{uuid4().hex}"
         known.add(item["id"])
     return out
+
+
+def _with_own_id(item: Any) -> Any:
+    """An item without an id that no row can have; others as they are."""
+    given = item.get("id") if isinstance(item, dict) else None
+    if given is None or (isinstance(given, str) and given and is_id(given)):
+        return item
+    return {name: value for name, value in item.items() if name != "id"}
