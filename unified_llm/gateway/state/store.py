@@ -36,6 +36,7 @@ from .database import (
 )
 from .files import expire_files, release_files
 from .group_writes import Conflict, Ending, write_group
+from .history import check_history
 from .runs.locks import DELETED, notify
 
 __all__ = ["Conflict", "Store", "StoreUnavailable", "Stored", "beside_the_answer"]
@@ -221,7 +222,7 @@ class Store:
             return (await connection.execute(query)).first() is not None
 
     async def conversation(self, tenant: str, id: str) -> list[Stored] | None:
-        """A response and those it goes on from, the last first; None where one of them is unknown."""
+        """A response and those it goes on from, the last first; None where one is unknown. Raises `Refusal` (413)."""
         first = sa.select(responses.c.id, responses.c.previous, sa.literal(1).label("depth")).where(_is(tenant, id))
         chain = first.cte("chain", recursive=True)
         before = responses.alias("before")
@@ -240,7 +241,9 @@ class Store:
             .order_by(chain.c.depth)
         )
         async with self.connection() as connection:
-            rows = [_unpacked(each) for each in await connection.execute(query)]
+            found = (await connection.execute(query)).all()
+        check_history(each.request for each in found)
+        rows = [_unpacked(each) for each in found]
         return rows if rows and rows[-1].previous is None else None
 
     async def delete(self, tenant: str, id: str) -> bool:

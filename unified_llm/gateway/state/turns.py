@@ -261,7 +261,8 @@ class Turns:
         """Fetch, list the input of, delete or cancel a stored response, as transports do with those they remember."""
         id_ = match.names.get("id", "")
         try:
-            rows = await self.store.conversation(key.tenant, id_)
+            is_listed = match.route.kind == "input_items"
+            rows = await self.store.conversation(key.tenant, id_) if is_listed else None
             row = rows[0] if rows else await self.store.get(key.tenant, id_)
             if row is None or not keeps(match.protocol):
                 raise Refusal(404, "not_found", missing(match), code="not_found")
