@@ -41,10 +41,15 @@ def check_kind(adapter: Adapter, kind: str, doc: Any, http: Mapping[str, Any] | 
     for key in signs:
         if doc.get(key) is not None:
             return
-    for name, theirs in others:
-        for key in theirs:
-            if doc.get(key) is not None:
-                raise _other(key, kind, name)
+    found = [
+        (-len(keys), len(theirs), place, keys[0], name)
+        for place, (name, theirs) in enumerate(others)
+        if (keys := [key for key in theirs if doc.get(key) is not None])
+    ]
+    if found:
+        # Of kinds that share a sign (`error`) the one of which more is there, then the one that has no others.
+        _, _, _, key, name = min(found)
+        raise _other(key, kind, name)
 
 
 @lru_cache(maxsize=256)
