@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from unified_llm.engine.registry import protocols
+
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "drift"
 LOCK = "capabilities.lock.json"
@@ -145,10 +147,12 @@ def test_a_lock_may_stand_elsewhere(project: Project) -> None:
         ("{", "Expecting"),
         (WATCH.replace("openai-responses", "carrier-pigeon"), "carrier-pigeon"),
         (WATCH.replace("sampling.*", "sampler.*"), "'sampler.*' matches no capability"),
+        (WATCH.replace("sampling.*", "tool.*"), "'tool.*' matches no capability; did you mean 'tools.*'?"),
     ],
 )
-def test_an_unreadable_lock_fails_with_the_reason(project: Project, content: str, reason: str) -> None:
-    code, text = project.write(LOCK, content).run("--unified-llm-drift")
+@pytest.mark.parametrize("option", ["--unified-llm-drift", "--unified-llm-update"])
+def test_an_unreadable_lock_fails_with_the_reason(project: Project, content: str, reason: str, option: str) -> None:
+    code, text = project.write(LOCK, content).run(option)
     assert code == 1
     assert reason in text
     assert "Traceback" not in text and "INTERNALERROR" not in text
@@ -265,6 +269,12 @@ MISTAKEN = {
     '"image.input", source="openai-chat"': "needs all of these",
     'source="openai-chat", target="openai-responses"': "needs all of these",
     '"usage.*", source="openai-chat", target="openai-responses"': "no probe of it in a request",
+    '"image.input", source="openai-chat", target="openai-responses", fate=["native"]': "unknown argument 'fate'",
+    '"image.input", source="openai-chat", target="openai-responses", fates=["nativ"]': "unknown fate 'nativ'",
+    '"image.input", source="openai-chat", target="openai-responses", fates="native"': "pass fates=['native']",
+    '"image.input", source="openai-chat", target="openai-responses", kind="reqest"': "unknown kind 'reqest'",
+    '"image.input", source="openai-chat", target="openai-respones"': "did you mean openai-responses?",
+    '"image.input", source="openai-chat", target="*"': "target='*' must be one protocol",
 }
 
 
@@ -276,6 +286,7 @@ def test_a_mistaken_mark_is_an_error_and_no_pass(project: Project) -> None:
     assert (code, outcomes(text)) == (1, {"failed": len(MISTAKEN)})
     for reason in MISTAKEN.values():
         assert reason in text
+    assert text.count("UsageError: ") >= len(MISTAKEN)
 
 
 # ---- fixtures -------------------------------------------------------------------------------------------------------
@@ -297,6 +308,13 @@ def test_a_misspelled_capability_raises(conversion_report):
     report = conversion_report(BODY, source="openai-chat", target="anthropic-messages")
     with pytest.raises(ValueError, match="did you mean image.input"):
         report.survives("input.image")
+    with pytest.raises(TypeError):
+        report.survives()
+
+def test_a_misspelled_capability_raises_over_an_upstream(unified_llm_upstream):
+    assert unified_llm_upstream.survives("tools.*", "image.*") and unified_llm_upstream.survives("*")
+    with pytest.raises(ValueError, match="did you mean image.input"):
+        unified_llm_upstream.survives("input.image")
 
 def test_a_failure_shows_what_was_lost(conversion_report):
     assert conversion_report(BODY, source="openai-chat", target="anthropic-messages").survives("sampling.seed")
@@ -305,7 +323,7 @@ def test_a_failure_shows_what_was_lost(conversion_report):
 
 def test_the_report_of_a_payload(project: Project) -> None:
     code, text = project.write("test_report.py", REPORT).run()
-    assert (code, outcomes(text)) == (1, {"failed": 1, "passed": 2})
+    assert (code, outcomes(text)) == (1, {"failed": 1, "passed": 2 + len(protocols())})
     assert "openai-chat -> anthropic-messages, request" in text
     assert "/seed sampling.seed lost" in text
     assert re.search(r"^-+ unified_llm: openai-chat -> anthropic-messages, request -+$", text, re.MULTILINE)

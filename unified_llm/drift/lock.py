@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..foundation.capabilities import CAPABILITIES
+from ..foundation.capabilities import is_known, near
 from .layout import names
 from .observe import OBSERVED, Cell, Key, measure
 from .probing import KINDS
@@ -57,8 +56,9 @@ class Watch(NamedTuple):
         if unknown:
             raise ValueError(f"watch: {min(unknown)!r} is not one of {', '.join(cls._fields)}")
         for glob in value.get("capabilities", ()):
-            if not any(fnmatchcase(name, glob) for name in CAPABILITIES):
-                raise ValueError(f"watch: {glob!r} matches no capability")
+            if not is_known(glob):
+                meant = near(glob)
+                raise ValueError(f"watch: {glob!r} matches no capability" + (meant and f"; did you mean {meant!r}?"))
         for kind in value.get("kinds", ()):
             if kind not in KINDS:
                 raise ValueError(f"watch: {kind!r} is not one of {', '.join(KINDS)}")

@@ -162,7 +162,10 @@ class _Update(_LockItem):
     def runtest(self) -> None:
         from .lock import Lock, format_changes
 
-        locked = Lock.read(self.path) if self.path.exists() else Lock()
+        try:
+            locked = Lock.read(self.path) if self.path.exists() else Lock()
+        except ValueError as error:
+            raise _Drifted(str(error)) from error
         observed = locked.observed()
         changes = locked.changes(observed)
         locked.renewed(observed).write(self.path)
@@ -261,6 +264,8 @@ def _check(mark: pytest.Mark) -> None:
     wanted = dict(mark.kwargs)
     if not mark.args or "source" not in wanted or "target" not in wanted:
         raise pytest.UsageError(f"{SURVIVES}(*capabilities, source=..., target=...) needs all of these")
+    if mistake := _misnamed(wanted):
+        raise pytest.UsageError(f"{SURVIVES}: {mistake}")
     kind, fates = wanted.get("kind", "request"), wanted.get("fates")
     gone, seen = [], 0
     for glob in mark.args:
@@ -281,6 +286,35 @@ def _check(mark: pytest.Mark) -> None:
     if gone:
         what = f", required: {' or '.join(fates)}" if fates else ""
         pytest.fail(f"{wanted['source']} -> {wanted['target']}, {kind}: lost{what}\n" + "\n".join(gone), pytrace=False)
+
+
+def _misnamed(wanted: dict[str, Any]) -> str:
+    """What of a `unified_llm_survives` mark does not exist; "" if nothing. It could never fail, or never pass."""
+    from ..foundation.errors import UnknownProtocol
+    from .layout import CANONICAL, names
+    from .observe import OBSERVED
+    from .probing import KINDS
+
+    fates = wanted.get("fates") or ()
+    allowed = {"argument": ("source", "target", "kind", "model", "fates"), "kind": KINDS, "fate": tuple(OBSERVED)}
+    given = {
+        "argument": wanted,
+        "kind": (wanted.get("kind", KINDS[0]),),
+        "fate": (fates,) if type(fates) is str else fates,
+    }
+    for what, values in given.items():
+        for value in values:
+            if value not in allowed[what]:
+                return f"unknown {what} {value!r}; choose one of: {', '.join(allowed[what])}"
+    if type(fates) is str:
+        return f"fates={fates!r} must be a list; pass fates=[{fates!r}]"
+    for side in ("source", "target"):
+        try:
+            if names(wanted[side]) != [wanted[side]] or (side == "target" and wanted[side] == CANONICAL):
+                return f"{side}={wanted[side]!r} must be one protocol"
+        except UnknownProtocol as error:
+            return str(error)
+    return ""
 
 
 # ---- fixtures -------------------------------------------------------------------------------------------------------

@@ -28,9 +28,9 @@ class Report:
         self.losses = losses
         self.way = way
 
-    def survives(self, *capabilities: str) -> bool:
+    def survives(self, capability: str, *more: str) -> bool:
         """True when nothing that matches these globs was lost; raises `InvalidArgument` for an unknown name."""
-        return not any(self.lost(known(name)) for name in capabilities)
+        return not any(self.lost(known(name)) for name in (capability, *more))
 
     def lost(self, capability: str = "*") -> Losses:
         """What was lost of the capabilities that match."""

@@ -27,6 +27,7 @@ from ..streams.folds import decompose
 from ..streams.framings.eventstream import reframed
 from ..streams.framings.sse import encode
 from ..streams.writing import write_stream
+from .reporting import known
 
 if TYPE_CHECKING:
     from ..client.upstreams.upstream import Upstream
@@ -87,9 +88,14 @@ class FakeUpstream:
         """What did not come through, requests and answers together, in order."""
         return Losses(self._losses)
 
-    def survives(self, capability: str) -> bool:
-        """True when nothing that matches the glob was lost on any of the ways."""
-        return not any(loss.fate == "lost" and fnmatchcase(loss.capability, capability) for loss in self._losses)
+    def survives(self, capability: str, *more: str) -> bool:
+        """True when nothing that matches these globs was lost in requests and responses.
+
+        Raises `InvalidArgument` for an unknown name.
+        """
+        globs = [known(each) for each in (capability, *more)]
+        lost = [loss.capability for loss in self._losses if loss.fate == "lost"]
+        return not any(fnmatchcase(name, glob) for name in lost for glob in globs)
 
     def http_client(self, **options: Any) -> httpx2.Client:
         """A client for SDKs: `openai.OpenAI(http_client=upstream.http_client(), api_key="-")`."""
