@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 import mimetypes
 from collections.abc import Callable
 from pathlib import Path
@@ -224,6 +225,32 @@ def test_a_result_to_go_on_from_is_input() -> None:
     assert len(sent(previous=first)["input"]) == 2
 
 
+READ = "; input=unified_llm.read(body, protocol).input takes the messages of another protocol"
+
+
+def test_the_messages_of_another_protocol_are_read_as_the_message_of_the_error_has_it() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "now", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "Time?"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "noon"},
+    ]
+    client = ul.Client(model="local/echo")
+    for wrong in (messages, messages[2:]):
+        with pytest.raises(ul.InvalidBody, match=r"input=unified_llm\.read\(body, protocol\)\.input takes"):
+            client.responses.create(input=wrong)
+    read = ul.read({"model": "m", "messages": messages}, "openai-chat").input
+    assert client.responses.create(input=read).output_text == "now: noon"
+
+
+def test_a_conversation_that_was_saved_as_text_is_refused_with_what_to_do() -> None:
+    client = ul.Client(model="local/echo")
+    saved = json.dumps(client.responses.create(input="One.").item_nodes)
+    with pytest.raises(ul.InvalidBody, match=r"/previous: .* a saved text needs json\.loads\(\)"):
+        client.responses.create(input="Two.", previous=saved)
+    assert len(client.responses.create(input="Two.", previous=json.loads(saved)).items) == 4
+
+
 @pytest.mark.parametrize(
     ("given", "path", "told"),
     [
@@ -244,11 +271,11 @@ def test_a_result_to_go_on_from_is_input() -> None:
             "/input/0/role",
             "none of the roles user, assistant, system, developer; did you mean 'user'",
         ),
-        ([{"role": "model", "content": "x"}], "/input/0/role", "did you mean 'assistant'"),
-        ([{"role": "tool", "content": "x"}], "/input/0/role", "did you mean 'function_call_output'"),
+        ([{"role": "model", "content": "x"}], "/input/0/role", f"did you mean 'assistant'?{READ}"),
+        ([{"role": "tool", "content": "x"}], "/input/0/role", f"an item of type 'function_call_output'?{READ}"),
         ([{"role": "user", "contents": "x"}], "/input/0/contents", "did you mean 'content'"),
-        ([{"role": "user", "parts": [{"text": "x"}]}], "/input/0/parts", "did you mean 'content'"),
-        ([{"role": "assistant", "tool_calls": [{}]}], "/input/0/tool_calls", "did you mean 'function_call'"),
+        ([{"role": "user", "parts": [{"text": "x"}]}], "/input/0/parts", f"did you mean 'content'?{READ}"),
+        ([{"role": "assistant", "tool_calls": [{}]}], "/input/0/tool_calls", f"an item of type 'function_call'?{READ}"),
         ([{"role": "user", "content": 7}], "/input/0/content", "should be a string or a list of parts, but int"),
         ([{"role": "user", "content": [7]}], "/input/0/content/0", "not a part, but int"),
         ([{"role": "user", "content": ["x", {"text": "x"}]}], "/input/0/content/1/type", "it has no type"),

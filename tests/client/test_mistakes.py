@@ -43,6 +43,8 @@ def test_a_base_url_with_a_scheme_that_http_has_not() -> None:
 
 
 def test_a_model_with_a_colon_in_a_call() -> None:
+    with pytest.raises(ul.InvalidBody, match=r"/model: 'openai' is a provider, not a model; use 'openai/MODEL', or"):
+        ul.Client().responses.create(model="openai", input="Hi")
     with pytest.raises(ul.InvalidBody, match=r"/model: 'openai:gpt-5.5' has no provider prefix; use 'openai/gpt-5.5'"):
         ul.Client().responses.create(model="openai:gpt-5.5", input="Hi")
     with pytest.raises(ul.InvalidBody, match=r"use 'provider/qwen3:8b'"):

@@ -44,7 +44,7 @@ from .telemetry.operation import SILENT, Telemetry
 from .token_estimate import estimate
 from .upstreams.logins import credited
 from .upstreams.protocol_selection import settled
-from .upstreams.references import respelled, taken_apart
+from .upstreams.references import is_provider, respelled, taken_apart
 from .upstreams.upstream import Upstream
 from .upstreams.upstream import upstream as choose_upstream
 
@@ -149,6 +149,8 @@ class Core:
         if isinstance(name, str) and "/" not in name:
             meant = respelled(name) or f"{owner_of(name) or 'provider'}/{name}"
             reason = f"{name!r} has no provider prefix; use {meant!r} or pass Client(upstream=...)"
+            if is_provider(name):
+                reason = f"{name!r} is a provider, not a model; use '{name}/MODEL', or upstream={name!r} with a model"
             raise InvalidBody("/model", reason)
         return self._upstream(name, call)
 

@@ -150,7 +150,9 @@ def _before(previous: Any) -> tuple[list[Node], tuple[Segment, ...]]:
     if isinstance(previous, Result):
         return previous.item_nodes, previous.segments
     if isinstance(previous, str):
-        reason = "should be a response; the id of one that the provider keeps is previous_response_id="
+        reason = (
+            "should be a result or its item_nodes; a saved text needs json.loads(), and an id is previous_response_id="
+        )
         raise InvalidBody("/previous", reason)
     try:
         return items_of(input_items(previous)), ()

@@ -39,7 +39,9 @@ _TYPES = {
     "video_url": "input_video",
 }
 _NOT_ROLES = {"function": "function_call_output", "model": "assistant", "tool": "function_call_output"}
-_FIELDS = {"parts": "content", "tool_call_id": "call_id", "tool_calls": "function_call"}
+_FIELDS = {"parts": "content", "tool_call_id": "call_id"}
+_LISTED = {"tool_calls": "function_call"}  # a field of messages elsewhere, and here items of their own
+_READ = "; input=unified_llm.read(body, protocol).input takes the messages of another protocol"
 _OURS = frozenset(("message", "function_call_output", "custom_tool_call_output"))
 _SCALAR = frozenset((str, int, float, bool, type(None)))
 
@@ -133,8 +135,10 @@ def _item(given: Any, path: Keys) -> Node:
     _known(item, kind, path)
     role = item.get("role")
     if kind == "message" and type(role) is str and role not in ROLES and "extra" not in item:
-        reason = f"{role!r} is none of the roles {', '.join(ROLES)}{_near(role, ROLES, _NOT_ROLES)}"
-        raise InvalidBody(pointer((*path, "role")), reason)
+        meant = _NOT_ROLES.get(role, "")
+        near = f"; did you mean an item of type {meant!r}?{_READ}" if meant in ITEM_TYPES else ""
+        near = near or _near(role, ROLES, _NOT_ROLES) + (_READ if meant else "")
+        raise InvalidBody(pointer((*path, "role")), f"{role!r} is none of the roles {', '.join(ROLES)}{near}")
     for key in ("content", "output") if kind in _OURS else ():
         parts = item.get(key)
         if parts is not None and type(parts) is not str and not _are_parts(parts):
@@ -187,11 +191,15 @@ def _refuse_misspelled(node: Node, fields: Collection[str], path: Keys, cutoff: 
     for key, value in node.items():
         if key in fields or value is None or value == []:
             continue
+        if key in _LISTED:
+            reason = f"unknown field {key!r}; did you mean an item of type {_LISTED[key]!r}?{_READ}"
+            raise InvalidBody(pointer((*path, key)), reason)
         from difflib import get_close_matches
 
         near = [_FIELDS[key]] if key in _FIELDS else get_close_matches(key, sorted({*fields} - node.keys()), 1, cutoff)
         if near:
-            raise InvalidBody(pointer((*path, key)), f"unknown field {key!r}; did you mean {near[0]!r}?")
+            read = _READ if key in _FIELDS else ""
+            raise InvalidBody(pointer((*path, key)), f"unknown field {key!r}; did you mean {near[0]!r}?{read}")
 
 
 def _misfit(given: Any) -> str:

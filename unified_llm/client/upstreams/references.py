@@ -14,7 +14,7 @@ from ...models.catalog import current
 from ...models.provider_table import aliases, table
 from .options import UpstreamKeywords
 
-__all__ = ["check_names", "check_reference", "check_url", "join", "respelled", "taken_apart"]
+__all__ = ["check_names", "check_reference", "check_url", "is_provider", "join", "respelled", "taken_apart"]
 
 _HOST = re.compile(r"(localhost|\d+\.\d+\.\d+\.\d+|[\w.-]+:\d+)(:\d+)?")
 _SLASHES = re.compile(r"(https?):/?(?!/)")
@@ -62,8 +62,12 @@ def respelled(ref: str) -> str | None:
     ('openai/gpt-5.5', None)
     """
     name, colon, model = ref.partition(":")
-    known = colon and "/" not in name and (name in table() or name in aliases() or name in current().raw)
-    return f"{name}/{model}" if known and model else None
+    return f"{name}/{model}" if colon and model and "/" not in name and is_provider(name) else None
+
+
+def is_provider(name: str) -> bool:
+    """Whether a provider has this name, in the table or in the catalog."""
+    return name in table() or name in aliases() or name in current().raw
 
 
 class Parts(NamedTuple):
