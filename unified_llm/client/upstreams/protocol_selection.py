@@ -93,7 +93,7 @@ def _against(candidate: Candidate) -> str:
         [candidate.impossible] if candidate.impossible else [each.text for each in candidate.reasons if each.weight]
     )
     more = f", and {len(reasons) - _REASONS} more" if len(reasons) > _REASONS else ""
-    said = ", ".join(reasons[:_REASONS]) or "as good, and behind it"
+    said = ", ".join(reasons[:_REASONS]) or "no fewer losses, and later in the provider's order"
     return f"not {candidate.endpoint.protocol}: {said}{more}"
 
 
