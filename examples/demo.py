@@ -98,7 +98,7 @@ def show(surface: Surface, upstream: str) -> None:
 def table(run: Run) -> Table:
     """What became of the agent's requests and responses, by fate."""
     said = "thoughts, calls, text: word for word" if run.word_for_word() else "[red]not the original[/]"
-    home = "the signed thought went home, and was accepted" if run.seals() else "[red]no signed thought went home[/]"
+    home = "signed reasoning was returned and accepted" if run.seals() else "[red]no signed reasoning was returned[/]"
     out = Table("", "of the requests", "of the responses", box=None, pad_edge=False, header_style="dim")
     out.add_row("[green]survived[/]", ", ".join(run.arrived()), f"{said}; {home}")
     asked, answered = run.fates(answers=False), run.fates(answers=True)
@@ -125,7 +125,7 @@ def matrix(known: list[Surface]) -> Table:
     for surface in sorted(known, key=lambda each: [*PROTOCOLS].index(each.protocol)):
         out.add_row(f"{surface.sdk}, {PROTOCOLS[surface.protocol]}", *(cell(Run(surface, each)) for each in PROTOCOLS))
     out.caption = (
-        "T text   C calls and their results   M a signed thought went home (Chat signs none)\n"
+        "T text   C calls and their results   M signed reasoning was returned to its provider (Chat signs none)\n"
         "number: settings of the request that were lost   =: nothing was translated, nothing changed"
     )
     return out

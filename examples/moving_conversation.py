@@ -39,7 +39,7 @@ def main(models: list[str]) -> None:
                         print(event.delta, end="", flush=True)
                 run = stream.get_final_result()
             lost = sum(loss.fate == "lost" for loss in run.losses)
-            print(f"   [{run.final.upstream.protocol}, {len(run.items)} items, {lost} details stayed behind]")
+            print(f"   [{run.final.upstream.protocol}, {len(run.items)} items, {lost} values lost]")
 
 
 if __name__ == "__main__":

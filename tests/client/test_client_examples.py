@@ -110,7 +110,7 @@ def test_the_demo_shows_what_survived() -> None:
         assert f"{sdk} SDK (" in out
     plain = " ".join(out.split())
     assert plain.count("says Take the ferry at 08:20. It is dry in Stavanger: no umbrella.") == 3
-    assert out.count("word for word") == 3 and "not the original" not in out and "no signed thought" not in out
+    assert out.count("word for word") == 3 and "not the original" not in out and "no signed reasoning" not in out
     rows = [line.split() for line in out.splitlines() if re.match(r"  \S+, \w+ +T", line)]
     assert len(rows) == 5
     # Chat signs no thoughts, so there are none to go home; everybody else's did.
