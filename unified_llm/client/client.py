@@ -121,6 +121,10 @@ class _Both(Generic[H, W]):
 class Client(_Both[httpx2.Client, Wire]):
     """A client of any provider.
 
+    Calls are `responses.create`, `responses.parse` (structured output) and `responses.run` (tools); `responses.resume`
+    continues a run. `responses.retrieve`, `cancel` and `delete` are for stored responses, `models.list` and
+    `count_tokens` for models.
+
     Without an `upstream` every call names its provider: `model="provider/model"`. With one (a name, a base URL, an
     official SDK's client, or an `Upstream`) plain model names are enough. `model` is used where a call names none,
     `models` are its fallbacks. `protocol` forces a wire format, else the one that loses least for the request is
