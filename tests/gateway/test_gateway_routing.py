@@ -151,6 +151,28 @@ def test_a_target_that_does_not_exist_is_told_at_the_start() -> None:
     assert caught.value.problems == ["models.fast: unknown upstream 'onne'; did you mean 'one'?"]
 
 
+@pytest.mark.parametrize(
+    ("model", "key", "hint"),
+    [
+        ("fastt", {}, "; did you mean 'fast'?"),
+        ("fixd", {}, "; did you mean 'fixed'?"),
+        ("opnai/gpt-5.5", {}, "; did you mean 'openai'?"),
+        ("onne/x", {}, "; did you mean 'one'?"),
+        ("mistrl/x", {}, "; provider 'mistral' is not served: add it to gateway.providers"),
+        ("zzz", {}, "; name it provider/model"),
+        # No name that the key may not request, or whose targets it may not reach.
+        ("fastt", {"models": ("fastt", "two/*")}, "; name it provider/model"),
+        ("fastt", {"upstreams": ("two",)}, "; name it provider/model"),
+        ("onne/x", {"upstreams": ("two",)}, ""),
+    ],
+)
+def test_a_misspelled_model_has_the_nearest_name_that_the_key_may_use(model: str, key: Any, hint: str) -> None:
+    router = table(fast=["one/small"])
+    with pytest.raises(Refusal) as caught:
+        router.resolve(model, Key(**key))
+    assert (caught.value.status, str(caught.value)) == (404, f"model {model!r} not found{hint}")
+
+
 def keyless(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "MISTRAL_API_KEY"):
         monkeypatch.delenv(name, raising=False)

@@ -155,14 +155,30 @@ class Router:
             wanted = f"set {found.key_env[0]}"
         return f"; provider {owner!r} is not served: {wanted}"
 
-    def _not_found(self, model: str) -> str:
-        """The hint for a model that leads nowhere."""
+    def _not_found(self, model: str, key: Key) -> str:
+        """The hint for a model that leads nowhere. It names nothing that the key may not request or reach."""
         first, slash, _ = model.partition("/")
         if slash:
-            return self._unserved(first)
+            return self._unserved(first) or self._meant(first, key)
         listing = current().raw
         owner = next((each for each in table() if model in (listing.get(each) or {}).get("models", ())), None)
-        return self._unserved(owner) if owner is not None else "; name it provider/model"
+        if owner is not None:
+            return self._unserved(owner)
+        known = [each for each in (*self.models, *self.upstreams) if "*" not in each and self._is_open(each, key)]
+        near = difflib.get_close_matches(model, known, 1)
+        return f"; did you mean {near[0]!r}?" if near else "; name it provider/model"
+
+    def _is_open(self, model: str, key: Key) -> bool:
+        """Whether a key may request a name and reach one of its targets."""
+        return key.may_request(model) and any(key.may_reach(each.upstream) for each in self._targets(model)[0])
+
+    def _meant(self, first: str, key: Key) -> str:
+        """What a prefix that is neither an upstream nor a provider may have meant."""
+        known = [each for each in (*self.upstreams, *self.providers) if key.may_reach(each)]
+        near = difflib.get_close_matches(first, [*known, *table()], 1)
+        if not near or near[0] in known:
+            return f"; did you mean {near[0]!r}?" if near else ""
+        return self._unserved(near[0])
 
     def routes(self, model: str, key: Key | None = None) -> bool:
         """Whether a requested name leads to an upstream that a key may reach, by configuration and catalog alone."""
@@ -217,7 +233,7 @@ class Router:
         if named is not None and own and not key.may_request(named):
             raise Refusal(403, "permission", f"this API key may not use model {named!r}", code="model_not_allowed")
         if not allowed:
-            hint = self._not_found(model) if model else ""
+            hint = self._not_found(model, key) if model else ""
             raise Refusal(404, "not_found", f"model {model!r} not found{hint}", code="model_not_found")
         found = tuple(self._upstream(each, explicit=named is None) for each in allowed)
         return Route(found, on_loss), cooldown, drawn
