@@ -1,6 +1,7 @@
-"""OpenRouter: a search of the web (a tool, a plugin, the end of a model's name), and what it becomes elsewhere.
+"""Searches of the web in Chat: OpenRouter's (a tool, a plugin, the end of a model's name), and OpenAI's, by model.
 
 https://openrouter.ai/docs/guides/features/server-tools/web-search
+https://platform.openai.com/docs/guides/tools-web-search?api-mode=chat
 """
 
 from __future__ import annotations
@@ -176,3 +177,49 @@ def test_settings_of_its_own_search_go_to_no_other_server() -> None:
 def test_a_client_of_no_dialect_has_its_tool_there() -> None:
     body = plain(tools=[search(engine="exa")])
     assert convert(body, CHAT, OPENROUTER).value["tools"] == body["tools"]
+
+
+@pytest.mark.parametrize("target", [CHAT, "openai-chat:openai", "openai-chat:azure"])
+@pytest.mark.parametrize(
+    ("model", "searches"),
+    [
+        ("gpt-5.5", False),
+        ("gpt-5.1-2025-11-13", False),
+        ("gpt-4.1", False),
+        ("o4-mini", False),
+        ("gpt-5-search-api", True),
+        ("gpt-4o-search-preview", True),
+        ("some-model", True),
+    ],
+)
+def test_a_model_of_openai_that_does_not_search_in_chat_is_not_sent_the_option(
+    target: str, model: str, searches: bool
+) -> None:
+    tools: list[Node] = [{"type": "web_search_20250305", "name": "web_search"}, {"name": "f", "input_schema": {}}]
+    body = {"model": "m", "max_tokens": 9, "messages": asked()["messages"], "tools": tools}
+    done = ul.convert(body, source=MESSAGES, target=target, model=model)
+    lost = [loss for loss in done.losses if loss.path == "/tools/0"]
+    assert ("web_search_options" in done.value) is searches
+    assert [(loss.capability, loss.fate, loss.severity) for loss in lost] == (
+        [] if searches else [("tools.hosted.web_search", "lost", "high")]
+    )
+    assert [tool["function"]["name"] for tool in done.value["tools"]] == ["f"]
+    alone = ul.convert({**body, "tools": tools[:1]}, source=MESSAGES, target=target, model=model)
+    assert "tools" not in alone.value and ("web_search_options" in alone.value) is searches
+
+
+def test_a_choice_of_the_search_that_is_not_sent_is_not_sent_either() -> None:
+    tools = [{"type": "web_search"}, {"type": "function", "name": "f", "parameters": {}}]
+    body = {"model": "m", "input": "News?", "tools": tools, "tool_choice": {"type": "web_search"}}
+    for given in (tools, tools[:1]):
+        done = ul.convert({**body, "tools": given}, source=RESPONSES, target=CHAT, model="gpt-5.5")
+        assert done.value.get("tool_choice") in (None, "auto", "none")
+        assert "/tools/0" in {loss.path for loss in done.losses if loss.fate == "lost"}
+
+
+def test_openrouter_searches_with_any_model() -> None:
+    done = ul.convert({**asked(), "tools": [search()]}, source=OPENROUTER, target=OPENROUTER, model="openai/gpt-5.5")
+    assert done.value["tools"] == [search()]
+    body = {"model": "m", "input": "News?", "tools": [{"type": "web_search"}]}
+    done = ul.convert(body, source=RESPONSES, target=OPENROUTER, model="openai/gpt-5.5")
+    assert done.value["tools"] == [{"type": "openrouter:web_search"}] and not done.losses

@@ -68,7 +68,8 @@ class ReasoningProfile:
 class ModelProfile:
     """What is known of a model. One that is not in the data has `id` "" and no facts but its protocol's own.
 
-    refuses: canonical settings it answers with an error ("tool_choice": any choice but "auto"); `free_when_off`: not
+    refuses: canonical settings it answers with an error ("tool_choice": any choice but "auto";
+        "web_search": a search of the web, in Chat); `free_when_off`: not
         so while thinking is off, but for those of `refuses_always`.
     output_tokens: the most it may answer, thoughts included.
     developer_role: it supports developer messages. system_turns: it takes system messages inside the conversation.

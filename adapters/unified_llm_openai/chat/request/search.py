@@ -17,6 +17,7 @@ from unified_llm.engine.pairs.mapping import Owned, are_objects, take, take_all
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
+from ...effort import model_of
 from ..tools import tools
 
 __all__ = ["Searches", "read_declared", "read_elsewhere", "read_options", "search_kinds"]
@@ -187,6 +188,10 @@ class Searches:
             self.w.report(tool, ("type",), "approximated", f"sent as {_OPTIONS}")
         self.placed = True
         return True
+
+    def is_refused(self, tool: Node) -> bool:
+        """Whether a tool is a search, and the model does not search in Chat."""
+        return tool.get("type") in _SEARCHES and self.w.crosses and "web_search" in model_of(self.w).refuses
 
     def is_declared(self, tool: Node) -> bool:
         """Whether a tool is a search that the server has among the tools."""

@@ -178,6 +178,8 @@ def _write_tools(c: Node, wire: Node, w: Writer) -> None:
             w.drop(tool, "the server has no such tools")
         elif w.form(tool, "legacy"):
             old.append(tool)
+        elif searches.is_refused(tool):
+            w.drop(tool, "the model does not search in Chat")
         elif not searches.writes(tool):
             new.append(tool)
     if old:
