@@ -93,3 +93,58 @@ def test_samples_are_not_sent_to_bedrock_as_a_wav_file() -> None:
     assert done.value["messages"][0]["content"][0]["audio"]["format"] == "pcm"
     found = [(loss.fate, loss.detail) for loss in done.losses if loss.path.endswith("/mimeType")]
     assert found == [("approximated", "sent as 'pcm', which has no rate")]
+
+
+# ---- media among the texts of a stream -------------------------------------------------------------------------------
+
+
+def text(said: str) -> Node:
+    return {"type": "text", "text": said}
+
+
+def image(data: str) -> Node:
+    return {"type": "image", "data": data, "mime_type": "image/png"}
+
+
+def interaction(*contents: Node) -> list[Node]:
+    head = {"id": "i", "model": "g", "object": "interaction"}
+    events: list[Node] = [
+        {"event_type": "interaction.created", "interaction": {**head, "status": "in_progress"}},
+        {"event_type": "step.start", "index": 0, "step": {"type": "model_output"}},
+        *({"event_type": "step.delta", "index": 0, "delta": content} for content in contents),
+        {"event_type": "step.stop", "index": 0},
+        {"event_type": "interaction.completed", "interaction": {**head, "status": "completed"}},
+    ]
+    return [{"event": event["event_type"], "data": event} for event in events]
+
+
+def converse(*contents: Node) -> list[Node]:
+    events: list[tuple[str, Node]] = [("messageStart", {"role": "assistant"})]
+    for place, content in enumerate(contents):
+        at = {"contentBlockIndex": place}
+        delta: Node = {"text": content.get("text")}
+        if content["type"] == "image":
+            events.append(("contentBlockStart", {"start": {"image": {"format": "png"}}, **at}))
+            delta = {"image": {"source": {"bytes": content["data"]}}}
+        events += [("contentBlockDelta", {"delta": delta, **at}), ("contentBlockStop", at)]
+    events.append(("messageStop", {"stopReason": "end_turn"}))
+    return [{"event": kind, "data": data} for kind, data in events]
+
+
+@pytest.mark.parametrize(("source", "stream"), [(INTERACTIONS, interaction), ("amazon-converse", converse)])
+def test_an_image_between_two_texts_of_a_stream_stays_between_them(source: str, stream: Any) -> None:
+    contents = [text("First,"), image("AAAA"), text("then"), image("BBBB"), text("done.")]
+    frames = list(ul.convert_stream(stream(*contents), source=source, target=GC))
+    found = [part for frame in frames for part in frame["data"]["candidates"][0]["content"]["parts"]]
+    media = [{"inlineData": {"mimeType": "image/png", "data": data}} for data in ("AAAA", "BBBB")]
+    told = [{"text": "First,"}, media[0], {"text": "then"}, media[1], {"text": "done."}]
+    assert [part for part in found if part != {"text": ""}] == told
+
+
+def test_what_is_added_to_an_image_in_a_stream_is_reported_once_and_where_it_is() -> None:
+    bare = {"type": "image", "data": "iVBORw0KGgo="}
+    done = ul.convert_stream(interaction(text("First,"), bare, text("then")), source=INTERACTIONS, target=GC)
+    frames = list(done)
+    added = [loss.path for loss in done.losses if loss.fate == "added"]
+    assert added == ["/1/data/candidates/0/content/parts/0/inlineData/mimeType"]
+    assert frames[1]["data"]["candidates"][0]["content"]["parts"][0]["inlineData"]["mimeType"] == "image/png"

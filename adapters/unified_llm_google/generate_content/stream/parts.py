@@ -8,11 +8,22 @@ from unified_llm.engine.pairs.mapping import fill
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.streams.block_writer import LateCitations
 
-from ..turns.contents import joined
+from ..turns.contents import joined, parts
+from ..turns.signature import SLOT
 from ..values.logprobs import are_tokens, write_logprobs
 from .candidate import JOINED
 
-__all__ = ["Choice", "apart", "fill_candidate", "is_ours", "own_signature", "spot_of", "spots_of"]
+__all__ = [
+    "Choice",
+    "apart",
+    "fill_candidate",
+    "is_ours",
+    "medium",
+    "own_signature",
+    "report_once",
+    "spot_of",
+    "spots_of",
+]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
@@ -90,6 +101,25 @@ def apart(parts: list[Any], index: int, choice: Choice) -> list[Any]:
         choice.text = (thought, index, "whole", 0) if plain else None
         out.append(part)
     return out
+
+
+def medium(part: Node, index: int, spot: tuple[str, int], choice: Choice, w: Writer) -> list[Any]:
+    """A medium in its place among the texts; what it lost is reported when its item is whole."""
+    mark = len(w.raw)
+    written = w.nodes(parts, (part,))
+    w.raw[mark:] = [entry for entry in w.raw[mark:] if entry[2] == "added"]
+    if written:
+        choice.sent.setdefault(index, set()).add(spot)
+    if any(SLOT in each for each in written):
+        choice.signed.add((index, spot[1]))
+    return written
+
+
+def report_once(gone: list[Any], mark: int, w: Writer) -> None:
+    """Leave out of the report since `mark` what was added to media that went out before: it was reported then."""
+    inside = {id(node) for part in gone for node in (part, *part.values())}
+    if inside:
+        w.raw[mark:] = [entry for entry in w.raw[mark:] if entry[2] != "added" or id(entry[0]) not in inside]
 
 
 def spot_of(kind: str, event: Event) -> tuple[str, int]:

@@ -27,7 +27,7 @@ from ..turns.contents import parts, write_item
 from ..turns.signature import SLOT, attach_sealed, sealed_text
 from ..values.ends import write_block
 from ..values.tables import PROTOCOL
-from .parts import Choice, apart, fill_candidate, is_ours, own_signature, spot_of, spots_of
+from .parts import Choice, apart, fill_candidate, is_ours, medium, own_signature, report_once, spot_of, spots_of
 from .plain import is_one_text, more_frames, more_text
 
 __all__ = ["GenerateContentWriter"]
@@ -219,7 +219,7 @@ class GenerateContentWriter:
             return []
         if part.get("type") not in ("output_text", "summary_text", "reasoning_text", "refusal"):
             if not self.own:
-                return []
+                return apart(medium(part, index, spot, choice, self.w), index, choice)
             choice.sent.setdefault(index, set()).add(spot)
             choice.signed.add((index, spot[1]))
             return self._alone(self._whole(part, spot[0] == "summary"), index, choice)
@@ -255,6 +255,7 @@ class GenerateContentWriter:
             return []
         self.w.context["citations"] = []
         self.w.context.setdefault("names", {}).update(names_of([item]))
+        mark = len(self.w.raw)
         written = write_item(item, self.w)
         del self.w.context["citations"]
         if written and item.get("type") == "message" and type(item.get("content")) is list:
@@ -269,6 +270,7 @@ class GenerateContentWriter:
         spots = spots_of(item)
         # A thought in an envelope is opened when it is whole: its other parts repeat what was written already.
         told = sent if sent <= set(spots) else set(spots)
+        report_once([part for spot, part in zip(spots, written) if spot in told and "text" not in part], mark, self.w)
         for spot, part in zip(spots, written):
             if spot not in told:
                 out.append(part)
