@@ -291,8 +291,8 @@ def _check(mark: pytest.Mark) -> None:
 def _misnamed(wanted: dict[str, Any]) -> str:
     """What of a `unified_llm_survives` mark does not exist; "" if nothing. It could never fail, or never pass."""
     from ..foundation.errors import UnknownProtocol
-    from .layout import CANONICAL, names
-    from .observe import OBSERVED
+    from .layout import names
+    from .observe import CANONICAL, OBSERVED
     from .probing import KINDS
 
     fates = wanted.get("fates") or ()
