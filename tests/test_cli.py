@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+import unified_llm as ul
 from unified_llm.cli import app
 from unified_llm.foundation.terminal import read_input
 
@@ -139,6 +140,16 @@ def test_a_request_that_is_of_another_protocol_is_doubted() -> None:
         assert "input looks like openai-chat; use --from openai-chat" in err
         _, _, err = run(command, "--from", "openai-chat", "--to", "anthropic-messages", stdin=body)
         assert "looks like" not in err
+
+
+@pytest.mark.parametrize("source", ul.protocols())
+def test_a_stream_that_is_of_another_protocol_is_doubted(source: str) -> None:
+    body = (TRAFFIC / "answer.chat.sse").read_bytes()
+    target = "openai-responses" if source == "anthropic-messages" else "anthropic-messages"
+    for command in ("convert", "preview"):
+        _, _, err = run(command, "--from", source, "--to", target, stdin=body)
+        hint = "hint: input looks like openai-chat; use --from openai-chat"
+        assert (hint in err, "looks like" in err) == (source != "openai-chat",) * 2
 
 
 def test_raw_sse_in_is_raw_sse_out() -> None:

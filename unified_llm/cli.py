@@ -180,7 +180,8 @@ def convert(
             _out(dump(done.value))
             losses = done.losses
             _certify(done, trace)
-            _doubt(data, source, kind, losses)
+            if kind == "request":
+                _doubt(data, source, losses)
             if done.http and not quiet:
                 _err(f"method, path and headers: {dump(dict(done.http)).decode()}")
     except ul.CapabilityLost as lost:
@@ -208,13 +209,16 @@ def preview(
     options: dict[str, Any] = {"source": source, "target": target, "model": model}
     try:
         if kind == "stream" or is_stream(data) or (kind == "request" and is_array(data, source)):
-            stream = ul.convert_stream(events_of(data, source), **options)
+            events = list(events_of(data, source))
+            stream = ul.convert_stream(events, **options)
             for _ in stream:
                 pass
             losses = stream.losses
+            _doubt(events, source, losses)
         else:
             losses = ul.preview(data, kind=kind, **options)
-            _doubt(data, source, kind, losses)
+            if kind == "request":
+                _doubt(data, source, losses)
     except (ul.UnifiedLLMError, ValueError) as error:
         fail(error)
     if not _keep(losses, json_losses, sys.stdout):
@@ -326,6 +330,7 @@ def _convert_stream(data: bytes, options: dict[str, Any]) -> Losses:
             _out(encode(event["event"] if named else None, text), end=b"")
         else:
             _out(dump(event))
+    _doubt(events, options["source"], stream.losses)
     return stream.losses
 
 
@@ -344,12 +349,12 @@ def _out(data: bytes, end: bytes = b"\n") -> None:
     sys.stdout.buffer.write(data + end)
 
 
-def _doubt(data: bytes, source: str, kind: str, losses: Losses) -> None:
-    """Where much of a request is lost because it is of another protocol, that is the reason to print."""
-    if kind == "request" and any(loss.capability.startswith("native.") for loss in losses):
-        from .client.cli.detection import meant_instead
+def _doubt(given: bytes | list[Any], source: str, losses: Losses) -> None:
+    """Where much of a request, or of the events of a stream, is lost because it is of another protocol, print that."""
+    if any(loss.capability.startswith("native.") for loss in losses):
+        from .client.cli.detection import meant_instead, streamed_instead
 
-        meant = meant_instead(parse(data), source)
+        meant = streamed_instead(given, source) if isinstance(given, list) else meant_instead(parse(given), source)
         if meant:
             _err(f"hint: input looks like {meant}; use --from {meant}")
 

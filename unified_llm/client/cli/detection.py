@@ -6,6 +6,7 @@ in which providers recommend them decides. Nothing of a client is loaded for it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...engine.declarations import pinned
@@ -15,7 +16,9 @@ from ...foundation.errors import InvalidBody
 from ...models.endpoints import by_preference
 from ...passes.route import kind_of
 
-__all__ = ["format_of", "meant_instead"]
+__all__ = ["format_of", "meant_instead", "streamed_instead"]
+
+_MOST = 20  # events of a stream that are looked at
 
 
 def format_of(body: Any) -> str:
@@ -55,6 +58,24 @@ def meant_instead(body: Any, source: str) -> str | None:
         return None
     there = _misread(body, best)
     return best if best != name and there is not None and (here is None or there < here) else None
+
+
+def streamed_instead(events: Sequence[Mapping[str, Any]], source: str) -> str | None:
+    """The protocol that more of the first events are of than of the given one; None if there is none.
+
+    >>> chunk = {"event": None, "data": {"object": "chat.completion.chunk", "choices": []}}
+    >>> streamed_instead([chunk], "openai-responses"), streamed_instead([chunk], "openai-chat")
+    ('openai-chat', None)
+    """
+    from ..sending.response_check import is_event
+
+    first = [dict(event) for event in events[:_MOST]]
+
+    def count(name: str) -> int:
+        return sum(is_event(adapter(name), event) for event in first)
+
+    best = max(by_preference(), key=count)
+    return best if count(best) > count(split(source)[0].protocol) else None
 
 
 def _misread(body: Any, name: str) -> int | None:
