@@ -170,7 +170,7 @@ class Router:
 
     def _is_open(self, model: str, key: Key) -> bool:
         """Whether a key may request a name and reach one of its targets."""
-        return key.may_request(model) and any(key.may_reach(each.upstream) for each in self._targets(model)[0])
+        return key.may_request(model) and self.routes(model, key)
 
     def _meant(self, first: str, key: Key) -> str:
         """What a prefix that is neither an upstream nor a provider may have meant."""
