@@ -17,6 +17,8 @@ from gateway.test_gateway_quota import BODY, keys, post
 from gateway.test_gateway_shared_limits import settle
 from gateway.test_gateway_telemetry import LOG, lines
 from unified_llm.cli import app
+from unified_llm.gateway.state import counters
+from unified_llm.gateway.state.store import StoreUnavailable
 from upstreams import CHAT, Canned
 
 MEMBER = {"team": "sales", "budget": "50 USD/month"}
@@ -77,6 +79,30 @@ def test_it_is_read_from_the_database_of_all_nodes(house: House, database: str) 
     assert post(house, one, key="blue").status_code == 200
     settle(house, one)
     assert spent(house, other, "blue")["team sales", "100 USD/month"] == (1.8, 98.2)
+
+
+def test_it_waits_for_a_database_that_requests_do_not_wait_for(
+    house: House, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = (made(house, state={"url": database, "limits": "shared"}) for _ in range(2))
+    assert post(house, one, key="blue").status_code == 200
+    settle(house, one)
+    monkeypatch.setattr(counters, "_PATIENCE", 0)
+    assert post(house, other, key="blue").status_code == 200
+    settle(house, other)
+    assert spent(house, other, "red")["team sales", "100 USD/month"] == (3.6, 96.4)
+
+
+def test_without_the_database_of_all_nodes_it_is_an_error(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not what this node has used: that may be nothing."""
+    gateway = made(house, state={"url": "sqlite://", "limits": "shared"})
+
+    async def away(*_: Any) -> None:
+        raise StoreUnavailable("away")
+
+    monkeypatch.setattr(gateway.counters, "_read", away)
+    done = house.ask(gateway, "GET", "/spend", headers={"authorization": "Bearer blue"})
+    assert done.status_code == 503 and "data" not in done.json()
 
 
 def test_a_key_whose_limit_is_reached_can_read_it(house: House) -> None:

@@ -134,10 +134,9 @@ class Quota:
         return [rule for rules in self._rules.values() for rule in rules]
 
     async def read(self, rules: Sequence[Rule]) -> None:
-        """Read what all nodes have used of limits."""
-        shared = self._shared
-        if shared is not None and (old := [rule.window for rule in rules if shared.is_old(rule.window)]):
-            await shared.refresh(old)
+        """Read what all nodes have used of limits. Raises `StoreUnavailable`."""
+        if self._shared is not None:
+            await self._shared.read(rule.window for rule in rules)
 
     async def refresh(self, key: Key) -> None:
         """Read what other nodes have used, where that may matter to the next request of a key."""

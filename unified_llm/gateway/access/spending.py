@@ -8,6 +8,8 @@ from typing import Any
 
 from ..requests.head import Head
 from ..responses.replies import Refusal, Whole, json_reply
+from ..state.store import StoreUnavailable
+from ..state.turns import unavailable
 from .callers import Access
 from .quota import Quota, Rule
 
@@ -28,7 +30,10 @@ async def spending(head: Head, access: Access, quota: Quota, spent: Callable[[],
         raise Refusal(405, "invalid_request", f"{PATH} has no {head.method}", headers={"allow": "GET, HEAD"})
     key = access.admit(head.headers, head.query)
     rules = quota.all_rules() if key.admin else quota.rules(key)
-    await quota.read(rules)
+    try:
+        await quota.read(rules)
+    except StoreUnavailable:
+        raise unavailable("the counters of limits") from None
     limited = {each.owner.name for each in rules if each.owner.kind == "key" and each.limit.unit == "usd"}
     shown = {each.name for each in access.keys.values()} if key.admin else {key.name} - {""}
     free = [_free(name, amount) for name, amount in spent().items() if name in shown - limited]

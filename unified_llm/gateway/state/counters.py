@@ -79,18 +79,26 @@ class SharedCounters:
 
     def is_old(self, window: Window, seconds: float = FLUSH) -> bool:
         """Whether a count was read so long ago, and can be read again."""
-        now = time.monotonic()
-        if now < self._no_sooner or self.store.is_away:
+        if time.monotonic() < self._no_sooner or self.store.is_away:
             return False
-        return now - self._read_at.get(window.name, -math.inf) >= seconds
+        return self._age(window) >= seconds
+
+    def _age(self, window: Window) -> float:
+        """Seconds since a count was read."""
+        return time.monotonic() - self._read_at.get(window.name, -math.inf)
+
+    async def read(self, windows: Iterable[Window]) -> None:
+        """Read what all nodes have used, for all who wait in one statement. Raises `StoreUnavailable`."""
+        self._asked.update(window.name for window in windows if self._age(window) >= FLUSH)
+        async with self._turn:
+            if self._asked:  # else it was read in the meantime
+                await self._read(counters.c.name.in_(sorted(self._asked)))
 
     async def refresh(self, windows: Iterable[Window]) -> None:
-        """Read what all nodes have used, for all who wait in one statement. Without the database, nothing is read."""
-        self._asked.update(window.name for window in windows)
+        """Read it for requests, which go on without it where the database is away or takes too long."""
         try:
-            async with asyncio.timeout(_PATIENCE), self._turn:
-                if self._asked:  # else it was read in the meantime
-                    await self._read(counters.c.name.in_(sorted(self._asked)))
+            async with asyncio.timeout(_PATIENCE):
+                await self.read(windows)
         except (StoreUnavailable, TimeoutError):
             self._no_sooner = time.monotonic() + _PATIENCE
 

@@ -285,9 +285,9 @@ class Turns:
         return Whole(200, {"content-type": kind}, told.content)
 
 
-def unavailable() -> Refusal:
-    """The refusal of a request that needs the database."""
-    reason = "stored responses are unavailable; try again later"
+def unavailable(what: str = "stored responses") -> Refusal:
+    """The refusal of a request that needs the database, for what it is to read there."""
+    reason = f"{what} are unavailable; try again later"
     return Refusal(503, "overloaded", reason, code="state_unavailable", headers={"retry-after": "5"})
 
 
