@@ -1,4 +1,4 @@
-"""The fast paths of the adapters' `usual.py` on trial: the same document with them and without."""
+"""The fast paths of the adapters' `turns/fast_path.py` on trial: the same document with them and without."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fast path of `usual.py` equals the pairs: every document converts alike with it and without it."""
+"""The fast path of `turns/fast_path.py` equals the pairs: every document converts alike with it and without it."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import pytest
 
 import unified_llm as ul
 from unified_llm import suite
-from unified_llm_google.inturn import InTurn
+from unified_llm_google.item_order import InTurn
 
 P = "openai-responses"
 STRICT = "openai-responses:open-responses"

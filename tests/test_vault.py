@@ -13,7 +13,7 @@ import unified_llm as ul
 from corpus import pairs, records
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.registry import adapter
-from unified_llm.provenance.threads import thread_later, thread_of
+from unified_llm.provenance.conversation_digest import thread_later, thread_of
 from unified_llm.provenance.vault import OfRequest, Scoped, park, unpark
 
 Node = dict[str, Any]

@@ -16,7 +16,7 @@ import zstandard
 
 from gateway.serving import PROTOCOLS, House, until
 from unified_llm.gateway.access.callers import new_key
-from unified_llm.gateway.state import reachable
+from unified_llm.gateway.state import database_probe
 from unified_llm.gateway.state.store import Store
 
 CHAT = {"model": "openai-chat", "messages": [{"role": "user", "content": "Hi"}]}
@@ -279,7 +279,7 @@ def test_probes(house: House) -> None:
 def test_a_gateway_that_has_to_store_is_not_ready_without_its_database(
     house: House, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(reachable, "_AGE", 0)
+    monkeypatch.setattr(database_probe, "_AGE", 0)
     url = f"sqlite:///{tmp_path}/later/gateway.db"
     gateway = house.gateway(state={"url": url, "required": True})
     found = house.ask(gateway, "GET", "/health/ready")
@@ -292,8 +292,8 @@ def test_a_gateway_that_has_to_store_is_not_ready_without_its_database(
 
 
 def test_a_database_that_hangs_is_tried_by_one_probe_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reachable, "_AGE", 3_600)
-    monkeypatch.setattr(reachable, "_PATIENCE", 0.01)
+    monkeypatch.setattr(database_probe, "_AGE", 3_600)
+    monkeypatch.setattr(database_probe, "_PATIENCE", 0.01)
     tries: list[bool] = []
 
     class Hanging:  # and not the store of a gateway, whose own work uses connections beside the probes
@@ -304,7 +304,7 @@ def test_a_database_that_hangs_is_tried_by_one_probe_for_all(monkeypatch: pytest
             yield
 
     async def probe() -> list[bool]:
-        probed = reachable.Reachable(cast(Store, Hanging()))
+        probed = database_probe.Reachable(cast(Store, Hanging()))
         return list(await asyncio.gather(*(probed() for _ in range(3))))
 
     assert asyncio.run(probe()) == [False] * 3

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from unified_llm.gateway.command import gateway
 from unified_llm.gateway.configuration.config import load
-from unified_llm.gateway.doubts import doubts
+from unified_llm.gateway.likely_mistakes import doubts
 from unified_llm.gateway.server import Server
 from unified_llm.gateway.upstreams.routing import Router
 

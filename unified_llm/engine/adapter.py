@@ -232,7 +232,7 @@ class Adapter:
     # Whether the summary of a compaction may be read: elsewhere it is sent as a message (`summaries.py`).
     summaries: bool = False
     # Whether neighboring outputs of the model are one turn, of which clients keep each chunk of a stream as a message:
-    # elsewhere they are joined (`pieces.py`).
+    # elsewhere they are joined (`answer_pieces.py`).
     pieces: bool = False
     # The words that a marker of form may hold where the writer puts it on the wire, those of which it is a list
     # (`frozenset`), or the numbers it counts to (`range`): anything else that a document made by hand has there is

@@ -61,8 +61,8 @@ from .routes.socket import serve
 from .state.continuity import Continuity, ask, keep
 from .state.conversations import ConversationStore
 from .state.counters import SharedCounters
+from .state.database_probe import Reachable
 from .state.naming import renamed
-from .state.reachable import Reachable
 from .state.runs.runs import Runs
 from .state.store import Store, StoreUnavailable
 from .state.turns import Pending, Turns, unavailable

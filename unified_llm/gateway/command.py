@@ -175,7 +175,7 @@ def _load(path: Path | None, listen: str | None) -> tuple[Config, Router]:
 
 def _warn(config: Config, router: Router) -> None:
     """What is probably a mistake, on stderr."""
-    from .doubts import doubts
+    from .likely_mistakes import doubts
 
     for each in doubts(config, router):
         typer.echo(printable(f"warning: {each}"), err=True)

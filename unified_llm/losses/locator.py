@@ -114,7 +114,7 @@ def _turn(target: Node, item: Node) -> Keys:
 
 
 def _joining(writer: Writer) -> Callable[[Node, Keys], list[Node]] | None:
-    """What gives all the nodes that a node is put together of (`pieces.py`); None where nothing was.
+    """What gives all the nodes that a node is put together of (`answer_pieces.py`); None where nothing was.
 
     What becomes of the node, or of a field of it, becomes of each of them.
     """

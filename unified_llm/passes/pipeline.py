@@ -17,9 +17,9 @@ from ..engine.pairs.reading import Reader
 from ..engine.pairs.writing import Writer
 from ..foundation.exchange import Exchange
 from ..foundation.secret import Secret, SecretLike
+from ..provenance.conversation_digest import thread_of
+from ..provenance.provider_data import conversation, handed, leaving
 from ..provenance.provider_references import NAMING
-from ..provenance.threads import thread_of
-from ..provenance.transfer import conversation, handed, leaving
 from ..provenance.vault import OfRequest, Vault
 from .arguments import check_given
 from .unsupported import prompt_of
@@ -203,7 +203,7 @@ def _is_special(tools: Any) -> bool:
 @cache
 def _passes() -> tuple[Callable[..., Any], ...]:
     """What a request is made to fit with, imported with the first one."""
-    from .pieces import join_pieces
+    from .answer_pieces import join_pieces
     from .repair import repair
     from .summaries import send_summaries
     from .tool_schemas import fit

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..foundation.generated_ids import is_made
 from ..foundation.json_codec import detached, dump
 from .answer_envelope import CALLS, Shown, origins, pieces, shown
+from .conversation_digest import behind_answer, keys_of, opening, thread_later, walk
 from .opaque import is_reply
-from .returning import goes_home, readdress, restored, returned
-from .threads import behind_answer, keys_of, opening, thread_later, walk
+from .returned_answers import goes_home, readdress, restored, returned
 
 if TYPE_CHECKING:
     from ..engine.pairs.reading import Reader

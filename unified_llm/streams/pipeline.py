@@ -24,7 +24,7 @@ from ..passes.arguments import check_words
 from ..passes.convert import Facing
 from ..passes.pipeline import ends
 from ..provenance.opaque import escaped_all, looks_sealed
-from ..provenance.transfer import LeavingWriter
+from ..provenance.provider_data import LeavingWriter
 from .broken_off import LIFECYCLE, BrokenOff, new_losses
 from .event_fast_path import NOTHING_MORE, ReadMore, ShortWay, WriteMore, short_way
 from .folds import ADDRESS, ALONE, PASSING, Grammar, framed

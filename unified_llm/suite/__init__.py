@@ -21,9 +21,9 @@ from .compliance import all
 from .defaults import documented_defaults, is_default, no_noise
 from .fuzz import Fuzzed, fuzz
 from .laws import edit, identity, injection, prefix_stability, sensitivity, specificity
-from .mind import foreign_minds, forgetful_minds, minds, minds_of_conversations
 from .outcome import Failure, Outcome, canonical, outcome, without_form
 from .packaged import covering, records
+from .signatures import foreign_minds, forgetful_minds, minds, minds_of_conversations
 from .streams.laws import (
     chunking,
     collecting,

@@ -13,9 +13,9 @@ from .completeness import unclassified_types
 from .defaults import no_noise
 from .fuzz import fuzz
 from .laws import edit, identity, injection, sensitivity, specificity
-from .mind import foreign_minds, minds_of_conversations
 from .outcome import Failure, Record, checked
 from .packaged import covering, records
+from .signatures import foreign_minds, minds_of_conversations
 from .streams.laws import chunking, repeating, truncation
 from .streams.silence import frame_sensitivity, stream_sensitivity
 

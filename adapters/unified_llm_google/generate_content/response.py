@@ -23,7 +23,7 @@ from .parts.grounding import read_sources, write_sources
 from .parts.searches import is_search
 from .turns.contents import joined, read_parts, write_item
 from .turns.signature import sealed_text
-from .values.ends import is_refused, read_block, read_finish, write_block, write_finish
+from .values.finish import is_refused, read_block, read_finish, write_block, write_finish
 from .values.logprobs import read_logprobs
 from .values.tables import SERVICE_TIERS
 from .values.usage import read_usage, write_usage

@@ -19,8 +19,8 @@ from unified_llm.engine.shared.citation_spans import is_placeless
 from unified_llm.engine.shared.file_types import image_type, is_other_image, type_of_file
 from unified_llm.engine.shared.text_fallbacks import part_as_text
 
-from ..samples import details_of_samples
-from ..span import Span
+from ..audio_samples import details_of_samples
+from ..byte_offsets import Span
 from .values.tables import AUDIO, HANDLES
 
 __all__ = ["citations", "model_parts", "summaries", "user_parts"]

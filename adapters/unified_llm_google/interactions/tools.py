@@ -18,7 +18,7 @@ from unified_llm.engine.shared.emulation import as_function
 
 from ..constants import is_desktop
 from ..renaming import named, renamed
-from .turns.usual import write_usual_functions
+from .turns.fast_path import write_usual_functions
 from .values.tables import MODES, SEARCHES
 
 __all__ = ["read_choice", "tools", "write_choice", "write_tools"]

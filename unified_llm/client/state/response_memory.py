@@ -23,7 +23,7 @@ from ...foundation.json_codec import parse
 from ...foundation.secret import Secret
 from ...passes.convert import write
 from ...provenance.opaque import looks_sealed, open_sealed, seal
-from ...provenance.returning import opened
+from ...provenance.returned_answers import opened
 from ...streams.folds import Collector, checked, collect
 from ...streams.framings.jsonarray import StreamDecoder
 from ...streams.framings.sse import parse_data

@@ -166,10 +166,10 @@ class Reader:
         return node if self.plain else self._opened(node)
 
     def _opened(self, node: Any) -> Any:
-        """A conversation with carried answers back in their places (`returning.py`)."""
+        """A conversation with carried answers back in their places (`returned_answers.py`)."""
         items = node.get("input") if type(node) is dict else None
         if type(items) is list and (self.unsealed or any("opaque" in item for item in items)):
-            from ...provenance.returning import opened
+            from ...provenance.returned_answers import opened
 
             if self.target is not None:
                 self.target.context["named"] = node.get("model")

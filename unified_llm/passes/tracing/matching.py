@@ -285,7 +285,7 @@ class Matching:
             self._join(here.wire[mine], there.wire[theirs])
 
     def _match_pieces(self, writer: Writer, here: Places) -> None:
-        """Texts that were put together (`pieces.py`) went where the whole is."""
+        """Texts that were put together (`answer_pieces.py`) went where the whole is."""
         wholes = [found for found in writer.context.get("joined", {}).values() if "text" in found[0]]
         texts: dict[str, list[Keys]] = defaultdict(list)
         for path, text in reversed([*scalars(self.value)] if wholes else []):

@@ -1,5 +1,5 @@
 """Where the losses of a stream come from: what is known of its events, and the search in them."""
 
-from .trail import Trail
+from .event_sources import Trail
 
 __all__ = ["Trail"]

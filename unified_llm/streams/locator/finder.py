@@ -1,6 +1,6 @@
 """The search for the sources of losses in a stream, of which only some events are still there.
 
-What is known of those is in the trail (`trail.py`).
+What is known of those is in the trail (`event_sources.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ...losses.locator import Finder
 from ...types._tables import CHILDREN
 
 if TYPE_CHECKING:
-    from .trail import Trail
+    from .event_sources import Trail
 
 __all__ = ["StreamFinder", "within"]
 

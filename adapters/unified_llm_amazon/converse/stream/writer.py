@@ -24,7 +24,7 @@ from ..parts import answers, citations
 from ..response import answered, head_fates, write_end, write_head
 from ..turns import write_blocks
 from ..values import ERRORS
-from .pieces import ARGUMENTS, CITED, EXCEPTIONS, STOPS, TEXT_PARTS, TEXTS, pieces
+from .block_frames import ARGUMENTS, CITED, EXCEPTIONS, STOPS, TEXT_PARTS, TEXTS, pieces
 
 __all__ = ["ConverseWriter"]
 

@@ -19,7 +19,7 @@ from ..blocks import blocks
 from ..parts.citations import citations
 from ..parts.content import answer_parts
 from ..turns.messages import write_blocks
-from .foreign import ARGUMENTS, THOUGHTS, ForeignWriter
+from .foreign_events import ARGUMENTS, THOUGHTS, ForeignWriter
 
 __all__ = ["MessagesWriter"]
 

@@ -24,8 +24,8 @@ from ..calls.hosted import HOSTED, PAIRED, is_hosted, is_result, is_silent, lead
 from ..mcp import UNDECLARED, is_declared, output_text
 from ..parts.content import answer_parts, own_born, parts, said
 from .carriers import carried_by, carrier_of, join_carried
+from .fast_path import read_usual, write_usual
 from .reasoning import REFUSED
-from .usual import read_usual, write_usual
 
 __all__ = [
     "read_content",

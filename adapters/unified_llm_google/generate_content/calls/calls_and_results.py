@@ -22,7 +22,7 @@ from unified_llm.models import profile
 
 from ..turns.contents import items, parts, read_part
 from ..turns.signature import write_signature
-from ..turns.waiting import waiting_of
+from ..turns.unanswered_calls import waiting_of
 from ..values.spelling import actual, to_snake
 
 __all__ = ["NAMED", "answers_among", "is_unnamed", "names_of", "place", "read_id", "sealed_part", "write_id"]

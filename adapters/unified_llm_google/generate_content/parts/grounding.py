@@ -21,7 +21,7 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.citation_spans import is_placeless
 from unified_llm.foundation.json_codec import dump_text
 
-from ...span import Span, size
+from ...byte_offsets import Span, size
 from . import transcription
 from .chunks import Places, read_metadata, read_reviews, write_metadata, write_reviews
 from .searches import read_pages, read_searches, write_search

@@ -15,7 +15,7 @@ from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.file_types import TYPES, USUAL_TYPES, image_type, is_other_image, type_of_file
 
-from ...samples import type_of_samples
+from ...audio_samples import type_of_samples
 from ..values.spelling import actual
 
 __all__ = ["MEDIA", "SOUNDS", "is_base64", "read_media", "read_modifiers", "write_media", "write_modifiers"]

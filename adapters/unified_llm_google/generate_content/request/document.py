@@ -24,9 +24,9 @@ from ..turns.history import read_contents, write_contents
 from ..turns.signature import SLOT
 from ..values.spelling import actual, to_camel, to_snake
 from ..values.tables import REQUEST_SHAPE
-from .lone import bracketed, unbracketed
 from .route import read_route, write_route
 from .settings import read_settings, write_settings
+from .single_objects import bracketed, unbracketed
 
 __all__ = ["read_request", "write_request"]
 

@@ -21,8 +21,8 @@ from ..response import read_answer, read_time
 from ..values.tables import PROTOCOL
 from ..values.usage import read_usage
 from .candidate import JOINED, Candidate, ends_with_call
-from .late import Late, noted
-from .plain import reader_of_more
+from .fast_path import reader_of_more
+from .late_sources import Late, noted
 
 __all__ = ["GenerateContentReader"]
 

@@ -18,17 +18,17 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import is_input
 from unified_llm.streams.event_fast_path import NOTHING_MORE, WriteMore
 
-from ...inturn import InTurn
+from ...item_order import InTurn
 from ..calls.calls_and_results import names_of
 from ..errors import write_error_body
 from ..parts.searches import is_search
 from ..response import write_end, write_head
 from ..turns.contents import parts, write_item
 from ..turns.signature import SLOT, attach_sealed, sealed_text
-from ..values.ends import write_block
+from ..values.finish import write_block
 from ..values.tables import PROTOCOL
+from .fast_path import is_one_text, more_frames, more_text
 from .parts import Choice, apart, fill_candidate, is_ours, medium, own_signature, report_once, spot_of, spots_of
-from .plain import is_one_text, more_frames, more_text
 
 __all__ = ["GenerateContentWriter"]
 

@@ -18,7 +18,7 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.emulation import as_function
 
 from ..schema import from_dialect, to_dialect
-from ..turns.usual import read_usual_functions, write_usual_functions
+from ..turns.fast_path import read_usual_functions, write_usual_functions
 from ..values.spelling import actual, snake, to_camel, to_snake
 from ..values.tables import PROTOCOL, TOOL
 

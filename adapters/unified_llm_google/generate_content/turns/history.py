@@ -20,7 +20,7 @@ from unified_llm.engine.pairs.writing import Writer
 from ..calls.calls_and_results import NAMED, names_of
 from ..values.tables import PROTOCOL
 from .contents import read_parts, write_items
-from .usual import LAID, read_usual, stay_apart, usual_of, write_beside
+from .fast_path import LAID, read_usual, stay_apart, usual_of, write_beside
 
 __all__ = ["read_contents", "write_contents"]
 

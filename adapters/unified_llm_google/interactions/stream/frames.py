@@ -11,7 +11,7 @@ from unified_llm.engine.pairs.mapping import lookup
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import is_run_by_provider
 
-from ...span import Span
+from ...byte_offsets import Span
 from ..response import write_response
 from ..values.usage import write_usage
 from .reader import LEGACY

@@ -25,7 +25,7 @@ from ..response import note_pending, read_response
 from ..turns.steps import steps
 from ..turns.timeline import unsealed
 from ..values.usage import read_usage
-from .plain import Plain
+from .fast_path import Plain
 from .steps import ARGUMENTS, MEDIA, Step
 
 __all__ = ["LEGACY", "StreamReader"]

@@ -12,7 +12,7 @@ from unified_llm.engine.pairs.mapping import remainder
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.provenance.opaque import is_envelope
 
-from ...span import Span
+from ...byte_offsets import Span
 from ..parts import model_parts, user_parts
 from ..turns.steps import read_step
 from ..turns.timeline import open_thought

@@ -21,15 +21,15 @@ from unified_llm.streams.event_fast_path import WriteMore
 from unified_llm.streams.folds import FRAME, TERMINAL
 from unified_llm.types._tables import EVENT_TYPES
 
-from ...inturn import InTurn
-from ...span import Span
+from ...byte_offsets import Span
+from ...item_order import InTurn
 from ..errors import write_error_body
 from ..parts import citations, model_parts, summaries
 from ..turns.steps import write_step
 from ..turns.timeline import carriers
-from .ends import Ends
+from .fast_path import more_deltas
 from .frames import Sent, gathered, has_media, legacy, opening, wire_delta, wire_event, write_head, write_update
-from .plain import more_deltas
+from .step_ends import Ends
 
 __all__ = ["StreamWriter"]
 

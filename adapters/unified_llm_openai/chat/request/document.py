@@ -23,8 +23,8 @@ from unified_llm.foundation.errors import InvalidBody
 from ...cache import mark_last_text, read_cache, read_text_control, write_own_control, write_text_control
 from ..parts.content import takeable, takes_names, user_parts
 from ..tools import call_id_of, is_foreign
+from ..turns.fast_path import is_models, read_usual, write_usual
 from ..turns.messages import is_call, read_message_items, write_assistant
-from ..turns.usual import is_models, read_usual, write_usual
 from ..values.tables import NEVER_NULL, REFUSES, REQUEST
 from .demands import CHOICES, fit, fit_messages, give_back, give_voice, keep_known, leave_out_choices, read_own_names
 from .settings import read_settings, write_settings

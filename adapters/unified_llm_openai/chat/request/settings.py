@@ -25,7 +25,7 @@ from ...demands import (
 from ...effort import LOGPROBS, drop_refused, fit_reasoning
 from ...logprobs import fit_alternatives
 from ..tools import is_foreign, tools
-from ..turns.usual import read_usual_functions, write_usual_functions
+from ..turns.fast_path import read_usual_functions, write_usual_functions
 from .controls import placed_controls, read_controls, write_controls
 from .search import Searches, read_declared, read_elsewhere, read_options, search_kinds
 

@@ -18,7 +18,7 @@ from ..turns.messages import AUDIO_KEYS, write_call, write_legacy_call
 from ..turns.reasoning import numbered_behind, seal_message, write_reasoning
 from ..turns.tags import TAGS
 from ..values.tables import REASONING_FIELDS
-from .late import Annotations
+from .late_annotations import Annotations
 
 __all__ = ["HOT", "ChoiceWriter", "More"]
 

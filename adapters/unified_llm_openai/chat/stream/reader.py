@@ -3,7 +3,7 @@
 A chunk names no items: what opens, goes on and closes is worked out here (`choice.py` holds one choice). The
 first event of a chunk carries its frame: what is left of the chunk once the canonical values are taken out, and the
 slots they go back into, so that our own writer rebuilds it. A chunk that repeats the shape of the last but for its
-text takes a path of its own (`plain.py`).
+text takes a path of its own (`fast_path.py`).
 
 The terminal event waits for `[DONE]` or the end, since usage and moderation come after the last choice has ended. A
 stream that ends before a choice did was cut off; some servers never send a finish reason, and their usage followed by
@@ -27,8 +27,8 @@ from ..response import read_head
 from ..values.tables import CHUNK, COMPLETION, OWN_KEYS, PADDING
 from ..values.timings import has_timings, read_timings
 from .choice import ChoiceReader
+from .fast_path import Plain, learn
 from .items import opened, overtake, terminal_type
-from .plain import Plain, learn
 from .usage import Usages
 
 __all__ = ["ChatReader"]

@@ -29,8 +29,8 @@ from ..values.tables import CHUNK, COMPLETION, RESPONSE
 from ..values.timings import TIMINGS, is_in_timings, write_timings
 from ..values.usage import is_told, write_usage
 from .answer import HOT, ChoiceWriter, More
+from .item_order import Order
 from .items import opened
-from .order import Order
 
 __all__ = ["ChatWriter"]
 

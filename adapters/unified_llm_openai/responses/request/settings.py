@@ -29,9 +29,9 @@ from ...demands import enforce_schema, lacks_raw_text, name_schema
 from ...effort import fit_reasoning
 from ..tools import foreign_tools, tools
 from ..turns.custom_tools import function_tools
+from ..turns.fast_path import read_usual_functions, write_usual_functions
 from ..turns.history import is_own
 from ..turns.programs import declare_programs
-from ..turns.usual import read_usual_functions, write_usual_functions
 from ..values.tables import OBJECTS, read_choice
 from .demands import takeable_tools
 

@@ -24,7 +24,7 @@ from ..turns.history import mark_run, read_items
 from ..turns.items import items
 from ..values.tables import SLUG
 from .events import ALIASES, EVENTS, FAMILY, LIFECYCLE, STEMS, TERMINAL, type_of_item, varying
-from .state import Item, Open
+from .stream_state import Item, Open
 
 __all__ = ["ResponsesReader"]
 

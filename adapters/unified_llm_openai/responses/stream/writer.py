@@ -1,7 +1,7 @@
 """The writer of streams: canonical events are frames of the Responses API.
 
-What was read from the API is written as it came (own.py); what another protocol brought, and the strict form of
-Open Responses, as the API's own clients require it (foreign.py). Which it is, the first event finds out.
+What was read from the API is written as it came (`own_frames.py`); what another protocol brought, and the strict form
+of Open Responses, as the API's own clients require it (`foreign_frames.py`). Which it is, the first event finds out.
 
 https://platform.openai.com/docs/api-reference/responses-streaming
 """
@@ -15,8 +15,8 @@ from unified_llm.streams.event_fast_path import WriteMore
 
 from ..response.document import is_born_here
 from ..turns.history import is_own
-from .foreign import ForeignWriter
-from .own import OwnWriter
+from .foreign_frames import ForeignWriter
+from .own_frames import OwnWriter
 
 __all__ = ["ResponsesWriter"]
 

@@ -33,10 +33,10 @@ from ..request.demands import takeable_items
 from ..values.tables import CORE_ITEMS, SLUG
 from .code import code_items, is_code
 from .custom_tools import CUSTOM_ITEMS, function_items, run_items
-from .folded import HOLDS, fold_result, is_open
+from .fast_path import read_usual, write_usual
 from .items import BEARERS, answer_items, items, request_items
 from .opaque import is_foreign_piece
-from .usual import read_usual, write_usual
+from .results_in_calls import HOLDS, fold_result, is_open
 
 __all__ = ["NOT_SAID", "has_foreign", "is_only_signed", "is_own", "mark_run", "read_items", "write_item", "write_items"]
 

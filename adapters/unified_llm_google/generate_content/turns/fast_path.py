@@ -21,7 +21,7 @@ from unified_llm.foundation.json_texts import load_objects
 from unified_llm.provenance.opaque import is_constant, is_envelope, opaque_piece
 
 from .signature import KIND, SLOT
-from .waiting import waiting_of
+from .unanswered_calls import waiting_of
 
 __all__ = [
     "LAID",

@@ -12,7 +12,7 @@ from ..response.complete import complete_text
 from ..response.document import status_of
 from ..turns.history import is_only_signed
 from .events import TERMINAL
-from .state import Place
+from .stream_state import Place
 
 __all__ = ["EmptyTexts", "add_late", "is_cut_off"]
 

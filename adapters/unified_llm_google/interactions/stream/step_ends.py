@@ -12,7 +12,7 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.json_codec import dump_text
 from unified_llm.streams.block_writer import LateCitations, citations_of, report_late
 
-from ...span import Span
+from ...byte_offsets import Span
 from ..parts import citations, model_parts
 from ..turns.steps import write_step
 from ..turns.timeline import carriers, sealed_whole, write_thought

@@ -33,13 +33,13 @@ from ..response.complete import (
     without_bytes,
 )
 from ..response.document import give_error, pop_implied, resource, status_of
-from ..turns.folded import fold_result, is_open, key_of
 from ..turns.history import has_foreign, write_item
+from ..turns.results_in_calls import fold_result, is_open, key_of
 from ..turns.summaries import EVENTS_SUMMARIZED, summarized, wants_summary
 from ..values.tables import CORE_EVENTS, SLUG
 from .events import EVENTS, FAMILY, HOT, LIFECYCLE, SIMPLE, STRICT_NAMES, TERMINAL
-from .late import EmptyTexts, add_late, is_cut_off
-from .state import ENDS, WHOLE, Place, beginning_of, late_text
+from .item_ends import EmptyTexts, add_late, is_cut_off
+from .stream_state import ENDS, WHOLE, Place, beginning_of, late_text
 
 __all__ = ["ForeignWriter"]
 
