@@ -323,7 +323,7 @@ def _once(ask: Ask, upstream: Upstream, sent: Converted, operation: Operation | 
     except APIError as error:
         failure = error
     except BaseException as error:
-        # A driver throws in what ends its caller. Where a generator is closed, nobody waits for the effect.
+        # A driver throws in what ends its caller. A generator that is closed has sent nothing since.
         if ask.on_left is not None and not isinstance(error, (Exception, GeneratorExit)):
             ask.on_left(Left(upstream, model))
         raise
