@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import httpx2
 import pytest
 
 from gateway.serving import House
 from unified_llm.client.upstreams.credentials import KeyAuth
-from upstreams import MESSAGE, Canned
+from unified_llm.gateway.responses.whole_events import WholeEvents
+from upstreams import CHAT_STREAM, MESSAGE, Canned, streamed
 
 BODY: dict[str, Any] = {"model": "up-1", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
 
@@ -67,3 +69,44 @@ def test_a_key_has_no_way_that_another_one_has(house: House) -> None:
     gateway = house.gateway({"up": up.upstream}, models={"up-1": ["up"]}, keys=keys)
     for key, status in ((free, 200), (bound, 403), (free, 200)):
         assert house.ask(gateway, "POST", "/v1/messages", json=BODY, headers={"x-api-key": key}).status_code == status
+
+
+# ---- streams --------------------------------------------------------------------------------------------------------
+
+ASKED: dict[str, Any] = {"model": "up", "stream": True, "messages": [{"role": "user", "content": "Hi"}]}
+
+
+def test_an_event_that_was_cut_off_is_not_a_part_of_the_error_behind_it(house: House) -> None:
+    pieces = CHAT_STREAM[0], CHAT_STREAM[1][:40], httpx2.ReadError("gone")
+    gateway = house.gateway({"up": Canned(lambda: streamed(*pieces), model="up").upstream})
+    whole = house.ask(gateway, "POST", "/v1/chat/completions", json=ASKED).content
+    assert whole.startswith(CHAT_STREAM[0] + b'data: {"error"')
+
+
+def test_a_key_that_an_upstream_repeats_in_two_chunks_is_taken_out(house: House) -> None:
+    event = b'data: {"error": {"message": "the key sk-of-the-gateway is refused", "code": 401}}\n\n'
+    pieces = CHAT_STREAM[0], event[:50], event[50:]
+    auth = KeyAuth("authorization", "Bearer {key}", "sk-of-the-gateway")
+    gateway = house.gateway({"up": Canned(lambda: streamed(*pieces), model="up", auth=auth).upstream})
+    whole = house.ask(gateway, "POST", "/v1/chat/completions", json=ASKED).text
+    assert "is refused" in whole and "gateway" not in whole and "sk-of" not in whole
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1_000])
+def test_all_bytes_go_through_in_their_order(end: bytes, size: int) -> None:
+    whole = b": ping" + end + end + (b"event: a" + end + b"data: {}" + end + end) * 9
+    events, sent = WholeEvents(), []
+    for at in range(0, len(whole), size):
+        sent.append(events.feed(whole[at : at + size]))
+        assert not sent[-1] or sent[-1].endswith(end)
+    assert b"".join(sent) == whole and not events.rest
+
+
+def test_what_is_held_back_is_bounded() -> None:
+    events, chunk = WholeEvents(), b"data: " + b"x" * 600_000
+    assert [len(events.feed(chunk)) for _ in range(3)] == [0, 2 * len(chunk), 0]
+
+
+def test_a_comment_is_not_held_back() -> None:
+    assert WholeEvents().feed(b": keep-alive\n") == b": keep-alive\n"

@@ -24,6 +24,7 @@ from ...streams.byte_pipeline import ByteStream
 from ...streams.framings.eventstream import reframed
 from .passed_usage import Tap
 from .watch import was_stopped
+from .whole_events import WholeEvents
 
 __all__ = [
     "Events",
@@ -248,17 +249,21 @@ async def send_passed(send: Send, wire: AsyncWire, passed: Passed, cors: Mapping
     out, size = send, 0
     bare = send.bare if isinstance(send, Watched) else send
     feed = None if tap is None else tap.feed
+    events = WholeEvents()
+    is_sse = kind.startswith("text/event-stream")
     try:
         async for chunk in stream:
             if feed is not None:
                 feed(chunk)
+            if is_sse and not (chunk := events.feed(chunk)):
+                continue
             if b'"error' in chunk:  # some servers repeat what they were sent
                 text = found.upstream.hide(chunk.decode("utf-8", "surrogateescape"))
                 chunk = text.encode("utf-8", "surrogateescape")
             size += len(chunk)
             await out({"type": "http.response.body", "body": chunk, "more_body": True})
             out = bare
-        complete = True
+        complete, last = True, bytes(events.rest)
     except APIError as error:
         failure = error
         last = b"".join(ByteStream(passed.protocol, passed.protocol).fail(error.error))
