@@ -102,6 +102,21 @@ def test_an_address_in_use_is_an_error_like_others(tmp_path: Path, monkeypatch: 
     assert_one_form(done.stdout, done.stderr, f"{listen}: ")
 
 
+def test_a_file_that_is_not_json_is_named(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_text('{"model": ', "utf-8")
+    for command in ("convert", "preview"):
+        for name, given in ((str(broken), {}), ("-", {"stdin": "{"})):
+            code, out, err = run(command, *ACROSS, name, **given)
+            where = "standard input" if name == "-" else name
+            assert (code, out) == (2, "") and err.startswith(f"unified-llm: {where}: not JSON: "), err
+
+
+def test_a_pattern_with_another_sign_than_an_equals_sign_has_no_level() -> None:
+    code, _, err = run("convert", *ACROSS, "--on-loss", "sampling.*:raise", stdin=SEEDED)
+    assert code == 2 and "'sampling.*:raise' has no level; write GLOB=LEVEL" in err
+
+
 def test_lines_are_converted_each_and_one_that_fails_stops_no_other() -> None:
     """JSONL, as logs are kept; the losses have the index of the line in their path."""
     lines = "\n".join((SEEDED, "{", "", SEEDED)) + "\n"

@@ -188,7 +188,7 @@ def convert(
         _report(lost.losses, json_losses, quiet)
         fail(lost)
     except (ul.UnifiedLLMError, ValueError) as error:
-        _fail(error)
+        _fail(error, file)
     _report(losses, json_losses, quiet)
 
 
@@ -220,7 +220,7 @@ def preview(
             if kind == "request":
                 _doubt(data, source, losses)
     except (ul.UnifiedLLMError, ValueError) as error:
-        fail(error)
+        _fail(error, file)
     if not _keep(losses, json_losses, sys.stdout):
         print(losses.table())
         changed = [group.capability for group in losses.grouped() if group.fate != "added"]
@@ -289,10 +289,11 @@ def _read(file: str) -> bytes:
     return data
 
 
-def _fail(error: Exception) -> NoReturn:
-    """Fail for a body; for several documents there is an option."""
-    if isinstance(error, ul.InvalidBody) and not error.path and "Extra data: line 2 column 1" in error.reason:
-        fail(f"{error}; pass --lines for one document a line")
+def _fail(error: Exception, file: str) -> NoReturn:
+    """Fail for a body, with the name of the file; for several documents there is an option."""
+    if isinstance(error, ul.InvalidBody) and not error.path:
+        several = "; pass --lines for one document a line" if "Extra data: line 2 column 1" in error.reason else ""
+        fail(f"{'standard input' if file == '-' else file}: {error.reason}{several}")
     fail(error)
 
 

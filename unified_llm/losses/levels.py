@@ -54,11 +54,11 @@ def levels_from(text: str) -> Levels:
     ('warn', {'tools.*': 'raise', '*@approximated': 'warn'})
     """
     levels: Any = text
-    if "=" in text:
+    if "=" in text or "." in text or "*" in text:
         entries = [entry.strip() for entry in text.split(",") if entry.strip()]
         for entry in entries:
             if "=" not in entry:
-                raise InvalidArgument(f"on_loss: {entry!r} has no level; write {entry}=raise, for example")
+                raise InvalidArgument(f"on_loss: {entry!r} has no level; write GLOB=LEVEL, such as sampling.*=raise")
         levels = {glob.strip(): level.strip() for glob, _, level in (entry.partition("=") for entry in entries)}
     check_levels(levels)
     return levels  # type: ignore[no-any-return]
