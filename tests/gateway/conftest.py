@@ -11,13 +11,23 @@ pytest.importorskip("uvicorn")
 
 from gateway import databases
 from gateway.serving import House, Served
+from unified_llm.gateway.state import counters
 from unified_llm.gateway.state import database as database_module
+from waiting import PATIENCE
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _replayed_migrations() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(database_module, "upgrade_tables", databases.Replayed())
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _patient() -> Iterator[None]:
+    """A request waits for a count as long as it takes: a database of a busy machine is not one that hangs."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(counters, "_PATIENCE", PATIENCE)
         yield
 
 

@@ -18,13 +18,6 @@ from unified_llm.gateway.responses.replies import Refusal
 from unified_llm.gateway.state import counters as shared
 from unified_llm.gateway.state.database import counters
 from upstreams import CHAT, Canned
-from waiting import PATIENCE
-
-
-@pytest.fixture(autouse=True)
-def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A request waits for a count as long as it takes: a database of a busy machine is not one that hangs."""
-    monkeypatch.setattr(shared, "_PATIENCE", PATIENCE)
 
 
 def gateways(house: House, database: str, rules: dict[str, Any], count: int = 2) -> list[Any]:
