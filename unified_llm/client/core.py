@@ -21,7 +21,7 @@ from ..foundation.errors import (
 )
 from ..foundation.exchange import Exchange
 from ..foundation.secret import Secret, SecretLike
-from ..losses import Levels, Losses, enforce
+from ..losses import Levels, Losses, check_levels, enforce
 from ..provenance.opaque import process_secret
 from ..provenance.vault import Vault
 from .history import Segment
@@ -80,6 +80,7 @@ class Core:
         self.protocol = protocol
         self.api_key = api_key
         self.base_url = base_url
+        check_levels(on_loss)
         self.on_loss = on_loss
         self.vault = vault
         self.timeout = timeout

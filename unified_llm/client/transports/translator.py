@@ -31,7 +31,7 @@ from ...foundation.errors import (
 from ...foundation.json_codec import Parsed, dump, dump_indented
 from ...foundation.secret import Secret, SecretLike
 from ...foundation.urls import filled
-from ...losses import Levels, Losses
+from ...losses import Levels, Losses, check_levels
 from ...passes.convert import Converted, convert, write
 from ...passes.reading import read
 from ...provenance.opaque import process_secret
@@ -121,6 +121,7 @@ class Translator:
         self.vault: Vault = vault if vault is not None else MemoryVault()
         self.secret: Secret | None = process_secret() if secret is None else Secret.of(secret)
         self.caller = caller
+        check_levels(on_loss)
         self.on_loss = on_loss
         self.on_losses = on_losses
         self.on_failure = on_failure
