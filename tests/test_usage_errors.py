@@ -17,8 +17,8 @@ WAY = {"source": "openai-chat", "target": "openai-responses"}
 MISTAKES: dict[str, Callable[[], Any]] = {
     "unknown level 'shout'": lambda: ul.convert(BODY, on_loss="shout", **WAY),  # type: ignore[call-overload]
     "unknown level 'eror'": lambda: ul.Client(on_loss="eror"),  # type: ignore[arg-type]
-    "'colour.*' matches no capability": lambda: ul.http_client("local/echo", on_loss={"colour.*": "raise"}),
-    "'colours.*' matches no capability": lambda: ul.async_http_client("local/echo", on_loss={"colours.*": "raise"}),
+    "'hue.*' matches no capability": lambda: ul.http_client("local/echo", on_loss={"hue.*": "raise"}),
+    "'hues.*' matches no capability": lambda: ul.async_http_client("local/echo", on_loss={"hues.*": "raise"}),
     "'color.*' matches no capability": lambda: ul.convert(BODY, on_loss={"color.*": "raise"}, **WAY),  # type: ignore[call-overload]
     "unknown kind 'answer' for openai-chat; choose one of: request, response": lambda: ul.convert(
         BODY,
