@@ -24,6 +24,7 @@ __all__ = [
     "call_id_of",
     "calls",
     "is_foreign",
+    "is_repeated",
     "read_arguments",
     "tools",
     "write_arguments",
@@ -225,3 +226,8 @@ tools.cannot("namespace tool_search programmatic_tool_calling", "Chat declares a
 def call_id_of(seed: str, *position: object) -> str:
     """An id for a call that came without one (`function_call` of old, servers that send none)."""
     return made_id("call", seed, *position)
+
+
+def is_repeated(old: Node, wires: Any) -> bool:
+    """Whether a `function_call` only repeats one of the `tool_calls` beside it, for clients that do not know those."""
+    return type(wires) is list and any(type(wire) is dict and wire.get("function") == old for wire in wires)

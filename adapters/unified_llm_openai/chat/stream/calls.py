@@ -18,7 +18,7 @@ from weakref import proxy
 
 from unified_llm.foundation.json_codec import dump_text, load_text
 
-from ..tools import call_id_of, calls
+from ..tools import call_id_of, calls, is_repeated
 from .merge import Fragments
 
 if TYPE_CHECKING:
@@ -358,8 +358,12 @@ class Calls:
             self.r.form(item, "id", call.marker)
         return item
 
-    def legacy_call(self, wire: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> Node:
+    def legacy_call(self, delta: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> Node:
         """The events of a piece of `function_call`; gives back the part that neither they nor the call have."""
+        wire, path = delta["function_call"], [*path, "function_call"]
+        if self.legacy is None and is_repeated(wire, delta.get("tool_calls")):
+            self.choice.add("function_call", wire)
+            return {}
         call, value = self.legacy, wire.get("arguments")
         name = wire["name"] if type(wire.get("name")) is str and wire["name"] else None
         text = _text(value)

@@ -116,7 +116,7 @@ class ChoiceReader(ReasoningReader):
             if any(odd):
                 self._say_odd("tool_calls", odd)
         if type(delta.get("function_call")) is dict:
-            if left := self.calls.legacy_call(delta["function_call"], [*dpath, "function_call"], events, slots):
+            if left := self.calls.legacy_call(delta, dpath, events, slots):
                 self._say_odd("function_call", left)
         self._keep(delta, wire, logprobs)
         if wire.get("finish_reason") and not self.ended:

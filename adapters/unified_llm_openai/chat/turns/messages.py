@@ -19,7 +19,7 @@ from unified_llm.provenance.opaque import anchor_of, joined_parts
 
 from ...cache import read_text_control, write_own_control
 from ..parts.content import are_pictures, assistant_parts, citations, has_pictures, pictures, takes_names
-from ..tools import call_id_of, calls, read_arguments, write_arguments
+from ..tools import call_id_of, calls, is_repeated, read_arguments, write_arguments
 from ..values.tables import REASONING_FIELDS
 from .reasoning import THINKING, read_reasoning, read_thinking, take_late, write_reasoning
 
@@ -90,7 +90,8 @@ def read_message_items(
     if type(rest.get("tool_calls")) is list and rest["tool_calls"]:
         made = r.nodes(calls, rest.pop("tool_calls"))
         _read_indexes(made, r)
-    if type(rest.get("function_call")) is dict and rest["function_call"].get("name"):
+    old = rest.get("function_call")
+    if type(old) is dict and old.get("name") and not is_repeated(old, wire.get("tool_calls")):
         made.append(_read_legacy_call(rest, wire, number, r, legacy))
     late = take_late(items, r) if "late" in r.context else ()
     if len(message) > 2 or not (made or items or late) or _had_signed_nothing(r):
