@@ -98,6 +98,10 @@ def _read_other(w: Any, r: Reader) -> Node:
         error["message"] = w.pop("error")
         r.form(node, "body", "string")
     elif type(w) is dict and type(w.get("message")) is str:
+        if type(w.get("type")) is str and w["type"] != "error":
+            error["native_type"] = w.pop("type")
+            r.made(error, r.doc)
+            r.place(error, ("native_type",), ("type",))
         error["message"] = w.pop("message")
         r.form(node, "body", "flat")
     elif type(w) is dict:
@@ -111,7 +115,7 @@ def _read_other(w: Any, r: Reader) -> Node:
         r.form(node, "body", "value")
         r.extra(node)["rest"] = w
         r.trace.append((node, w))
-    error["type"] = classify(None, error.get("message"), r.http.get("status"))
+    error["type"] = classify(error.get("native_type"), error.get("message"), r.http.get("status"))
     read_http(error, r, RATES)
     return node
 
@@ -142,7 +146,8 @@ def _write_one(c: Node, w: Writer) -> Any:
     if form == "string":
         return {"error": error.get("message")}
     if form == "flat":
-        return {"message": error["message"]} if "message" in error else {}
+        words = {"type": error["native_type"]} if "native_type" in error else {}
+        return {"message": error["message"], **words} if "message" in error else words
     root = w.doc if w.doc.get("error") is error else {**w.doc, "error": error}
     c.clear()
     return write_part(body, root, w, partial(_write_fields, w=w))

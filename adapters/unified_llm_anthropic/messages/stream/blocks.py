@@ -19,12 +19,12 @@ from ..parts.citations import citations
 from ..parts.content import answer_parts
 from ..turns.carriers import join_carried
 
-__all__ = ["Block", "BlockReader"]
+__all__ = ["INPUT", "Block", "BlockReader"]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
 
-_INPUT = {
+INPUT = {
     "tool_use": "response.function_call_arguments",
     "mcp_tool_use": "response.mcp_call_arguments",
     "server_tool_use": "",
@@ -132,7 +132,7 @@ class BlockReader:
         self.items.append(dict(item))
         added: Event = {"type": "response.output_item.added", **block.at, "item": item}
         out.append(added)
-        stem = _INPUT.get(block.kind)
+        stem = INPUT.get(block.kind)
         if block.kind == "thinking" and item.get("type") == "reasoning" and item.get("content"):
             text = wire["thinking"]
             item["content"] = []
@@ -167,14 +167,14 @@ class BlockReader:
                 block.sources[("text",)] = self.r.here("delta", "text")
             block.buffer.append(text)
             return [{"type": "response.output_text.delta", **block.at, "delta": text}]
-        if kind == "input_json_delta" and block.kind in _INPUT:
+        if kind == "input_json_delta" and block.kind in INPUT:
             piece = delta.get("partial_json")
             if type(piece) is not str or not piece:
                 return [] if piece == "" else None
             if not block.buffer:
                 block.sources[("input",)] = self.r.here("delta", "partial_json")
             block.buffer.append(piece)
-            stem = _INPUT[block.kind]
+            stem = INPUT[block.kind]
             return [{"type": f"{stem}.delta", **block.at, "delta": piece}] if stem else []
         if kind == "thinking_delta" and block.kind == "thinking":
             text = delta.get("thinking")
@@ -223,7 +223,7 @@ class BlockReader:
         out: list[Event] = []
         if block.kind == "thinking":
             wire["thinking"] = text
-        stem = _INPUT.get(block.kind)
+        stem = INPUT.get(block.kind)
         broken = False
         if stem is not None and text:
             try:

@@ -55,6 +55,8 @@ class FrameWriter(BlockWriter):
     def _start_block(self, block: Node, place: Any) -> Event:
         self.index = self.override.get("index", self.index + 1)
         self.places[place] = self.index
+        if self.override.get("input") == "absent":
+            block.pop("input", None)
         if type(place) is tuple:
             self.parted.add(place[0])
         return self._emit({"type": "content_block_start", "index": self.index, "content_block": block})
@@ -96,7 +98,7 @@ class FrameWriter(BlockWriter):
         data = self._document(write_error, node)
         if type(data) is not dict:
             data = {"type": "error", "error": {"type": "api_error", "message": str(data)}}
-        return [self._emit({**data, "type": "error"})]
+        return [self._emit({"type": "error", **data})]
 
     def _block(self, block: Node, place: Any) -> list[Event]:
         """A block that was not streamed, in the frames it would have been."""

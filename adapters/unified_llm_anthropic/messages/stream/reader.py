@@ -21,7 +21,7 @@ from ..errors import read_error
 from ..response import no_content, read_message
 from ..turns.carriers import carried_by, join_carried
 from ..turns.messages import read_content
-from .blocks import Block, BlockReader
+from .blocks import INPUT, Block, BlockReader
 
 __all__ = ["MessagesReader"]
 
@@ -45,6 +45,8 @@ class MessagesReader(BlockReader):
             # The body of an error, as servers send it in a stream too, may have no type.
             bare = type(data) is dict and "type" not in data
             kind = "error" if bare and (event["event"] == "error" or type(data.get("error")) in (dict, str)) else None
+        elif kind not in _HANDLERS and event["event"] == "error" and type(data.get("message")) is str:
+            kind = "error"  # the error itself, with its own type in the place of the event's
         if kind == "content_block_delta" and event["event"] == kind and len(data) == 3 and self.pending is None:
             block = self.open.get(data["index"]) if type(data.get("index")) is int else None
             delta = data.get("delta")
@@ -246,6 +248,9 @@ class MessagesReader(BlockReader):
             self.message = self.r.gather({**self.message, "model": wire["to"]["model"]}, self.sources)
             self.sources[("model",)] = self.r.here("content_block", "to", "model")
         block = Block(index, kind, dict(wire))
+        bare = kind in INPUT and "input" not in wire  # as llama.cpp begins a call
+        if bare:
+            block.wire["input"] = {}
         block.sources[()] = self.r.here("content_block")
         self.r.gather(block.wire, block.sources)
         self.open[index] = block
@@ -254,6 +259,8 @@ class MessagesReader(BlockReader):
         first = next(each for each in found if not _is_synthetic(each, self.r.protocol))
         if block.shift:
             self._mark(first)["index"] = index
+        if bare:
+            self._mark(first)["input"] = "absent"
         self._rest(first, data, ("type", "index", "content_block"))
         return out + found
 
