@@ -358,10 +358,15 @@ class Calls:
             self.r.form(item, "id", call.marker)
         return item
 
+    def _is_known(self, wire: Node) -> bool:
+        """Whether a `function_call` repeats the whole of a call."""
+        known = wire.get("name"), wire.get("arguments")
+        return wire.keys() == {"name", "arguments"} and any(known == each[1:] for each in self.gathered())
+
     def legacy_call(self, delta: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> Node:
         """The events of a piece of `function_call`; gives back the part that neither they nor the call have."""
         wire, path = delta["function_call"], [*path, "function_call"]
-        if self.legacy is None and is_repeated(wire, delta.get("tool_calls")):
+        if self.legacy is None and (is_repeated(wire, delta.get("tool_calls")) or self._is_known(wire)):
             self.choice.add("function_call", wire)
             return {}
         call, value = self.legacy, wire.get("arguments")
