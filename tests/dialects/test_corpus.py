@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -158,8 +159,8 @@ def crossing(target: str) -> list[dict[str, Any]]:
 def test_nothing_sent_to_a_dialect_is_lost_in_silence(protocol: str, vendor: str) -> None:
     seen: set[tuple[str, ...]] = set()
     found = crossing(protocol)
-    # The dialects take turns, so that together they are sent all of it.
-    turn = DIALECTS.index((protocol, vendor)) % 5
+    # The dialects take turns, by their names (a new one moves no other), so that together they are sent all of it.
+    turn = crc32(f"{vendor} of {protocol}".encode()) % 5
     failures = suite.sensitivity(found[turn::5], f"{protocol}:{vendor}", seen)
     assert len(found) > 30 and len(seen) > 50
     assert not failures, show(failures, "sensitivity", len(seen))

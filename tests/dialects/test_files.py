@@ -17,7 +17,8 @@ from unified_llm_openai.dialects.schema import ABOUT, KEYS, SHAPES, checked
 ROOT = Path(__file__).parents[2]
 FILES = sorted(path.stem for path in FOLDER.glob("*.toml"))
 VENDORS = """openai azure deepseek xai openrouter groq mistral moonshot qwen zai minimax together fireworks cerebras
-    perplexity huggingface copilot google anthropic vllm sglang ollama lmstudio llamacpp tgi""".split()
+    perplexity huggingface copilot google anthropic vllm sglang ollama lmstudio llamacpp tgi
+    transformers llama-cpp-python""".split()
 ABOUT_X = {"title": "X", "sources": ["https://x.example"], "as_of": "2026-11-21"}
 
 

@@ -54,6 +54,9 @@ SAMPLES: Node = {
     "safety_identifier": "s",
     "prompt_cache_key": "k",
     "safety_settings": [],
+    "include": ["reasoning.encrypted_content"],
+    "max_tool_calls": 3,
+    "top_logprobs": 2,
 }
 PARTS: Node = {
     "text": {"type": "text", "text": "t"},
@@ -136,6 +139,14 @@ def searching(hub: str, source: str = "", own: Node | None = None) -> Probe:
     return lambda name: ul.convert(body, source=source, target=name)
 
 
+def reframed(name: str) -> Any:
+    """A stream of the dialect for a client of the API."""
+    response = {"id": "r", "object": "response", "status": "completed", "output": []}
+    kinds = ("response.created", "response.completed")
+    events = [{"event": kind, "data": {"type": kind, "response": response}} for kind in kinds]
+    return list(ul.convert_stream(events, source=name, target="openai-responses"))
+
+
 def parameter(key: str) -> Probe:
     return sent(**{key: SAMPLES.get(key, 1)})
 
@@ -173,7 +184,10 @@ def exceeding(key: str) -> Probe:
 
 
 def choice(kind: str) -> Probe:
-    return sent(tools=[TOOL], tool_choice=CHOICES.get(kind, kind))
+    chat = sent(tools=[TOOL], tool_choice=CHOICES.get(kind, kind))
+    flat = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}
+    responses = asked([ITEM_USER], tools=[flat], tool_choice=kind)
+    return lambda name: responses(name) if name.startswith("openai-responses") else chat(name)
 
 
 def output_format(kind: str) -> Probe:
@@ -269,6 +283,7 @@ PROBES: dict[str, Callable[..., Probe]] = {
             {"role": "user", "content": [PARTS["text"]]},
         ]
     ),
+    "null_content": lambda _: asked([ITEM_USER, ITEM_CALL, ITEM_RESULT]),
     "result_names": lambda _: sent(
         messages=[USER, {"role": "assistant", "content": None, "tool_calls": [CALL]}, RESULT]
     ),
@@ -305,6 +320,7 @@ PROBES: dict[str, Callable[..., Probe]] = {
         "response", {"id": "r", "object": "response", "output": [{"type": "reasoning", "encrypted_content": "E"}]}
     ),
     "strict": lambda _: answered(),
+    "framed": lambda _: reframed,
     "penalties": lambda _: (
         lambda name: ul.convert(
             {"model": "m", "messages": [USER], "presence_penalty": 1}, source="openai-chat", target=name

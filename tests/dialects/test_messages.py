@@ -348,3 +348,11 @@ def test_malformed_messages_are_kept_or_refused(vendor: str, message: Any) -> No
         assert "messages" in str(error)
     else:
         assert sent.value["messages"] == [message]
+
+
+def test_a_message_with_calls_has_an_empty_content_where_it_may_not_be_null() -> None:
+    messages = [USER, {"role": "assistant", "content": None, "tool_calls": [CALL]}, RESULT]
+    for vendor, content in (("llama-cpp-python", ""), ("groq", None)):
+        done = send(vendor, messages=messages)
+        assert done.value["messages"][1]["content"] == content
+        assert not done.losses

@@ -52,6 +52,13 @@ PARAMETERS: list[tuple[str, Node, Node, dict[str, str]]] = [
     ("llamacpp", {"tools": [TOOL], "tool_choice": NAMED}, {"tool_choice": "required"},
      {"/tool_choice/type": "approximated", "/tool_choice/function/name": "approximated"}),
     ("groq", {"tools": [TOOL], "tool_choice": NAMED}, {"tool_choice": NAMED}, {}),
+    ("llama-cpp-python", {"tools": [TOOL], "tool_choice": NAMED}, {"tool_choice": NAMED}, {}),
+    ("llama-cpp-python", {"tools": [TOOL], "tool_choice": "required"}, {"tool_choice": "auto"},
+     {"/tool_choice": "approximated"}),
+    ("llama-cpp-python", {"max_completion_tokens": 9}, {"max_tokens": 9}, {}),
+    ("transformers", {"tools": [TOOL], "tool_choice": "required", "top_k": 4, "min_p": 0.1}, {},
+     {"/tool_choice": "lost", "/top_k": "lost", "/min_p": "lost"}),
+    ("transformers", {"chat_template_kwargs": {"a": 1}}, {"chat_template_kwargs": {"a": 1}}, {}),
     # usage in streams
     ("mistral", {"stream": True, "stream_options": {"include_usage": True}}, {"stream": True},
      {"/stream_options/include_usage": "emulated"}),

@@ -14,6 +14,7 @@ from unified_llm_openai.dialects import Dialects
 
 Node = dict[str, Any]
 USER = {"role": "user", "content": "q"}
+FUNCTION = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}, "strict": False}
 CHAT, RESPONSES = "openai-chat", "openai-responses"
 
 
@@ -51,6 +52,13 @@ def test_servers_without_state_are_told_of_none(vendor: str) -> None:
         ("lmstudio", {"text": {"format": {"type": "json_schema", "name": "n", "schema": {"type": "object"}}}}, {},
          {"/text/format/type": "lost", "/text/format/name": "lost", "/text/format/schema": "lost"}),
         ("azure", {"store": True, "background": True}, {"store": True, "background": True}, {}),
+        # made of chat completions, without those of the format and of one tool by its name
+        ("llamacpp", {"text": {"format": {"type": "json_schema", "name": "n", "schema": {"type": "object"}}}}, {},
+         {"/text/format/type": "lost", "/text/format/name": "lost", "/text/format/schema": "lost"}),
+        ("llamacpp", {"tools": [FUNCTION], "tool_choice": {"type": "function", "name": "f"}},
+         {"tool_choice": "required"}, {"/tool_choice/type": "approximated", "/tool_choice/name": "approximated"}),
+        ("llamacpp", {"top_logprobs": 2}, {}, {"/top_logprobs": "lost"}),
+        ("transformers", {"tools": [FUNCTION], "tool_choice": "required"}, {}, {"/tool_choice": "lost"}),
     ],
 )  # fmt: skip
 def test_parameters(vendor: str, said: Node, sent: Node, told: dict[str, str]) -> None:
@@ -283,3 +291,8 @@ def test_images_by_url_are_lost_at_ollama() -> None:
     done = send("ollama", input=[{"role": "user", "content": content}])
     assert done.value["input"][0]["content"] == [content[0], IMAGE]
     assert fates(done) == {"/input/0/content/1": "lost"}
+
+
+@pytest.mark.parametrize(("vendor", "sent"), [("llamacpp", 4), ("transformers", 4), ("openai", 16)])
+def test_a_small_limit_is_raised_where_the_server_has_a_least_one_only(vendor: str, sent: int) -> None:
+    assert send(vendor, CHAT, max_completion_tokens=4).value["max_output_tokens"] == sent

@@ -42,6 +42,7 @@ ProtocolName: TypeAlias = (
         "openai-chat:google",
         "openai-chat:groq",
         "openai-chat:huggingface",
+        "openai-chat:llama-cpp-python",
         "openai-chat:llamacpp",
         "openai-chat:lmstudio",
         "openai-chat:minimax",
@@ -56,6 +57,7 @@ ProtocolName: TypeAlias = (
         "openai-chat:snowflake",
         "openai-chat:tgi",
         "openai-chat:together",
+        "openai-chat:transformers",
         "openai-chat:vllm",
         "openai-chat:xai",
         "openai-chat:zai",
@@ -77,6 +79,7 @@ ProtocolName: TypeAlias = (
         "openai-responses:perplexity",
         "openai-responses:qwen",
         "openai-responses:sglang",
+        "openai-responses:transformers",
         "openai-responses:vllm",
         "openai-responses:xai",
     ]

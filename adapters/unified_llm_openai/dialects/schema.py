@@ -77,6 +77,7 @@ KEYS: dict[str, dict[str, Key]] = {
         "file_part": Key("word", "The part that holds a file by its URL.", ("document_url",)),
         "file_urls": Key("yes", "`file_data` may be a URL."),
         "string_content": Key("texts", "Roles of messages whose content has to be a string."),
+        "null_content": Key("no", "The content of a message with calls may not be null: it is empty."),
         "pictures": Key("yes", "`images` of a message holds what the model drew."),
         "message_keys": Key("texts", "What messages may have beside text and calls; it answers others with an error."),
         "names": Key("no", "`name` of a message is not understood."),
@@ -115,6 +116,7 @@ KEYS: dict[str, dict[str, Key]] = {
         **_BOTH,
         "strict": Key("yes", "What is written fits the schema of Open Responses."),
         "penalties": Key("yes", "It takes penalties in requests."),
+        "framed": Key("no", "Its streams lack numbers and places that clients of the API follow, or repeat them."),
         "plain_reasoning": Key("yes", "It takes reasoning back in clear."),
         "plain_field": Key(
             "word", "The only field in which it reads that reasoning.", ("content", "encrypted_content")

@@ -159,6 +159,10 @@ def fit_messages(messages: list[Node], w: Writer) -> None:
     if w.same:
         return
     _mark_prefix(messages, w)
+    if w.dialect.get("null_content") is False:
+        for message in messages:
+            if type(message) is dict and message.get("content", 0) is None:
+                message["content"] = ""  # which means the same
     roles = w.dialect.get("string_content", ())
     for message in messages if roles else ():
         content = message.get("content") if type(message) is dict else None

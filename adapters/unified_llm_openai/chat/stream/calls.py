@@ -359,9 +359,9 @@ class Calls:
         return item
 
     def _is_known(self, wire: Node) -> bool:
-        """Whether a `function_call` repeats the whole of a call."""
-        known = wire.get("name"), wire.get("arguments")
-        return wire.keys() == {"name", "arguments"} and any(known == each[1:] for each in self.gathered())
+        """Whether a `function_call` repeats the whole of the first call, or of the last one."""
+        said = [(call.name, "".join(call.arguments)) for call in (*self.all[:1], *self.all[-1:])]
+        return wire.keys() == {"name", "arguments"} and (wire["name"], wire["arguments"]) in said
 
     def legacy_call(self, delta: Node, path: Path, events: list[Event], slots: list[list[Any]]) -> Node:
         """The events of a piece of `function_call`; gives back the part that neither they nor the call have."""

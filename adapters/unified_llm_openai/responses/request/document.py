@@ -84,7 +84,7 @@ def _write(c: Node, w: Writer, path: str) -> Node:
         if "tool_choice" in c:
             fit_words(c, w)
     held = {} if own or w.dialect.get("penalties") else {key: c.pop(key) for key in _PENALTIES if key in c}
-    raise_output_limit(c, w, _LEAST_OUTPUT)
+    raise_output_limit(c, w, w.dialect.get("least", {}).get("max_output_tokens", _LEAST_OUTPUT))
     REQUEST.write(c, wire, w, w.doc)
     c.update(held)
     if w.model:

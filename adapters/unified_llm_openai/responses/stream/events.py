@@ -24,10 +24,13 @@ __all__ = [
     "STEMS",
     "STRICT_NAMES",
     "TERMINAL",
+    "UNFRAMED",
     "type_of_item",
 ]
 
 FAMILY = "openai-responses events"
+# In the context of a writer: what it writes was read from a server whose events are not framed for clients of the API.
+UNFRAMED = "unframed"
 TERMINAL = frozenset(("response.completed", "response.incomplete", "response.failed"))
 LIFECYCLE = TERMINAL | {"response.created", "response.queued", "response.in_progress"}
 

@@ -23,7 +23,7 @@ from ..response.document import read_response
 from ..turns.history import mark_run, read_items
 from ..turns.items import items
 from ..values.tables import SLUG
-from .events import ALIASES, EVENTS, FAMILY, LIFECYCLE, STEMS, TERMINAL, type_of_item, varying
+from .events import ALIASES, EVENTS, FAMILY, LIFECYCLE, STEMS, TERMINAL, UNFRAMED, type_of_item, varying
 from .stream_state import Item, Open
 
 __all__ = ["ResponsesReader"]
@@ -58,6 +58,8 @@ class ResponsesReader:
 
     def __init__(self, r: Reader) -> None:
         self.r = r
+        if r.dialect.get("framed") is False and r.target is not None:
+            r.target.context[UNFRAMED] = True
         self.state = "idle"
         self.open = Open(r.protocol)
         self.last = 0
