@@ -140,6 +140,8 @@ def stream_ending(protocol: str, events: list[Node], ending: Any = read_ending) 
     if any(data.get("error") or data.get("type") == "error" for data in datas):
         return CUT
     if protocol == MESSAGES:
+        if any(event.get("event") == "error" for event in events):
+            return CUT
         stop = next((number for number, data in enumerate(datas) if data.get("type") == "message_stop"), len(datas))
         datas = datas[: stop + 1]
         words = [(data.get("delta") or {}).get("stop_reason") for data in datas if data.get("type") == "message_delta"]

@@ -146,7 +146,8 @@ def stream_usage(protocol: str, events: list[Node]) -> Node:
     if protocol == MESSAGES:
         usage: Node = {}
         for data in first_answer(datas):
-            said = (data.get("message") or {}).get("usage") or data.get("usage") or {}
+            message = data.get("message")  # that of an error is a text
+            said = (message.get("usage") if type(message) is dict else None) or data.get("usage") or {}
             for key, value in said.items():
                 # Where its iterations are listed (a compaction before the answer), the counts are those of the answer.
                 lowered = value == 0 and usage.get(key) and key != "output_tokens" and "iterations" not in said

@@ -494,8 +494,8 @@ def test_a_text_that_is_left_out_beside_a_call_is_reported_alone() -> None:
 
 @pytest.mark.parametrize("kind", ["response", "stream"])
 def test_a_call_that_is_repeated_in_the_old_form_is_one_call(kind: str) -> None:
-    """llama-cpp-python has each call twice, for clients that know `function_call` only; a stream so piece by piece."""
-    found = fixture(kind, "vendor_call_in_both_forms")
+    """llama-cpp-python has each call twice, for clients that read `function_call` only; a stream so piece by piece."""
+    found = fixture(kind, "call_in_both_forms")
     if kind == "stream":
         answer = ul.collect(ul.read_stream(found, CHAT))
         assert list(ul.convert_stream(found, source=CHAT, target=CHAT)) == found
@@ -505,8 +505,8 @@ def test_a_call_that_is_repeated_in_the_old_form_is_one_call(kind: str) -> None:
         losses = stream.losses
     else:
         answer = ul.read(found, CHAT, "response").dump()
-        assert told("vendor_call_in_both_forms", CHAT).value == found
-        done = told("vendor_call_in_both_forms", MESSAGES)
+        assert told("call_in_both_forms", CHAT).value == found
+        done = told("call_in_both_forms", MESSAGES)
         assert [each["type"] for each in done.value["content"]] == ["tool_use"]
         losses = done.losses
     calls = [(each["type"], each["call_id"], each["name"], each["arguments"]) for each in answer["output"]]
@@ -516,7 +516,7 @@ def test_a_call_that_is_repeated_in_the_old_form_is_one_call(kind: str) -> None:
 
 @pytest.mark.parametrize("key", ["name", "arguments"])
 def test_an_old_call_beside_others_that_differs_is_a_call_of_its_own(key: str) -> None:
-    body = copy.deepcopy(fixture("response", "vendor_call_in_both_forms"))
+    body = copy.deepcopy(fixture("response", "call_in_both_forms"))
     body["choices"][0]["message"]["function_call"][key] = "{}"
     items = ul.read(body, CHAT, "response").dump()["output"]
     assert [each[key] for each in items][1:] == ["{}"] and len(items) == 2
@@ -524,7 +524,7 @@ def test_an_old_call_beside_others_that_differs_is_a_call_of_its_own(key: str) -
 
 
 def test_a_conversation_with_a_call_in_both_forms_goes_on() -> None:
-    message = fixture("response", "vendor_call_in_both_forms")["choices"][0]["message"]
+    message = fixture("response", "call_in_both_forms")["choices"][0]["message"]
     result = {"role": "tool", "tool_call_id": message["tool_calls"][0]["id"], "content": "4 C"}
     body = {"model": "m", "messages": [{"role": "user", "content": "Weather?"}, message, result]}
     assert ul.convert(body, source=CHAT, target=CHAT).value == body

@@ -229,5 +229,5 @@ def call_id_of(seed: str, *position: object) -> str:
 
 
 def is_repeated(old: Node, wires: Any) -> bool:
-    """Whether a `function_call` only repeats one of the `tool_calls` beside it, for clients that do not know those."""
+    """Whether a `function_call` only repeats one of the `tool_calls` beside it, for clients without those."""
     return type(wires) is list and any(type(wire) is dict and wire.get("function") == old for wire in wires)
