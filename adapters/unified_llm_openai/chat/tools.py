@@ -13,6 +13,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import IllTyped, Mapping, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.foundation.exchange import Exchange
 from unified_llm.foundation.generated_ids import is_made, made_id
 from unified_llm.foundation.json_codec import dump_text, load_text
 
@@ -23,6 +24,7 @@ from .turns.signature import read_signature, write_signature
 __all__ = [
     "call_id_of",
     "calls",
+    "declared_names",
     "is_foreign",
     "is_repeated",
     "read_arguments",
@@ -231,3 +233,12 @@ def call_id_of(seed: str, *position: object) -> str:
 def is_repeated(old: Node, wires: Any) -> bool:
     """Whether a `function_call` only repeats one of the `tool_calls` beside it, for clients without those."""
     return type(wires) is list and any(type(wire) is dict and wire.get("function") == old for wire in wires)
+
+
+def declared_names(exchange: Exchange) -> frozenset[str]:
+    """The names that calls may have by the request: as its client declared them, and as they were sent."""
+    given = exchange.settings.get("tools")
+    named = [tool.get("name") for tool in given if type(tool) is dict] if type(given) is list else []
+    return frozenset(
+        name for name in (*named, *exchange.names, *exchange.namespaces, *exchange.tools) if type(name) is str and name
+    )

@@ -18,12 +18,10 @@ from weakref import proxy
 
 from unified_llm.foundation.json_codec import dump_text, load_text
 
-from ..tools import call_id_of, calls, is_repeated
+from ..tools import call_id_of, calls, declared_names, is_repeated
 from .merge import Fragments
 
 if TYPE_CHECKING:
-    from unified_llm.foundation.exchange import Exchange
-
     from .choice import ChoiceReader
 
 __all__ = ["Calls"]
@@ -148,15 +146,6 @@ def _hashed(index: Any) -> Any:
     return repr(index) if type(index) is dict or type(index) is list else index
 
 
-def _declared(exchange: Exchange) -> frozenset[str]:
-    """The names that calls may have by the request: as its client declared them, and as they were sent."""
-    tools = exchange.settings.get("tools")
-    named = [tool.get("name") for tool in tools if type(tool) is dict] if type(tools) is list else []
-    return frozenset(
-        name for name in (*named, *exchange.names, *exchange.namespaces, *exchange.tools) if type(name) is str and name
-    )
-
-
 class Calls:
     """The calls of a choice, in the order they began."""
 
@@ -268,7 +257,7 @@ class Calls:
     def _is_begun(self, name: str) -> bool:
         """Whether the request declares names that begin with this one, and not this one itself."""
         if self._names is None:
-            self._names = _declared(self.r.exchange) if self.r.exchange is not None else frozenset()
+            self._names = declared_names(self.r.exchange) if self.r.exchange is not None else frozenset()
         return name not in self._names and any(each.startswith(name) for each in self._names)
 
     def _begin(self, call: _Call) -> None:
