@@ -6,7 +6,6 @@ over which the laws run. Here is what they mean.
 
 from __future__ import annotations
 
-import copy
 import json
 from typing import Any
 
@@ -372,43 +371,3 @@ def test_a_text_that_is_left_out_beside_a_call_is_reported_alone() -> None:
     done = ul.convert(body, source=MESSAGES, target="amazon-converse")
     reported = {(loss.path, loss.fate) for loss in done.losses if loss.fate != "added"}
     assert reported == {("/messages/1/content/0", "approximated"), ("/messages/1/odd", "lost")}
-
-
-@pytest.mark.parametrize("kind", ["response", "stream"])
-def test_a_call_that_is_repeated_in_the_old_form_is_one_call(kind: str) -> None:
-    """llama-cpp-python has each call twice, for clients that read `function_call` only; a stream so piece by piece."""
-    found = fixture(kind, "call_in_both_forms")
-    if kind == "stream":
-        answer = ul.collect(ul.read_stream(found, CHAT))
-        assert list(ul.convert_stream(found, source=CHAT, target=CHAT)) == found
-        stream = ul.convert_stream(found, source=CHAT, target=MESSAGES)
-        blocks = [each["data"] for each in stream if each["event"] == "content_block_start"]
-        assert [each["content_block"]["type"] for each in blocks] == ["tool_use"]
-        losses = stream.losses
-    else:
-        answer = ul.read(found, CHAT, "response").dump()
-        assert told("call_in_both_forms", CHAT).value == found
-        done = told("call_in_both_forms", MESSAGES)
-        assert [each["type"] for each in done.value["content"]] == ["tool_use"]
-        losses = done.losses
-    calls = [(each["type"], each["call_id"], each["name"], each["arguments"]) for each in answer["output"]]
-    assert calls == [("function_call", "call__0_get_weather_cmpl-1", "get_weather", '{"city": "Oslo"}')]
-    assert any("function_call" in loss.path and loss.fate == "lost" for loss in losses)
-
-
-@pytest.mark.parametrize("key", ["name", "arguments"])
-def test_an_old_call_beside_others_that_differs_is_a_call_of_its_own(key: str) -> None:
-    body = copy.deepcopy(fixture("response", "call_in_both_forms"))
-    body["choices"][0]["message"]["function_call"][key] = "{}"
-    items = ul.read(body, CHAT, "response").dump()["output"]
-    assert [each[key] for each in items][1:] == ["{}"] and len(items) == 2
-    assert ul.convert(body, source=CHAT, target=CHAT, kind="response").value == body
-
-
-def test_a_conversation_with_a_call_in_both_forms_goes_on() -> None:
-    message = fixture("response", "call_in_both_forms")["choices"][0]["message"]
-    result = {"role": "tool", "tool_call_id": message["tool_calls"][0]["id"], "content": "4 C"}
-    body = {"model": "m", "messages": [{"role": "user", "content": "Weather?"}, message, result]}
-    assert ul.convert(body, source=CHAT, target=CHAT).value == body
-    kinds = [each.get("type") for each in ul.convert(body, source=CHAT, target=RESPONSES).value["input"]]
-    assert kinds == ["message", "function_call", "function_call_output"]
