@@ -83,8 +83,10 @@ def test_an_event_that_was_cut_off_is_not_a_part_of_the_error_behind_it(house: H
     assert whole.startswith(CHAT_STREAM[0] + b'data: {"error"')
 
 
-def test_a_key_that_an_upstream_repeats_in_two_chunks_is_taken_out(house: House) -> None:
-    event = b'data: {"error": {"message": "the key sk-of-the-gateway is refused", "code": 401}}\n\n'
+@pytest.mark.parametrize("end", [b"\n\n", b"\n", b""])
+def test_a_key_that_an_upstream_repeats_in_two_chunks_is_taken_out(house: House, end: bytes) -> None:
+    """Also in the last event, which may have no end."""
+    event = b'data: {"error": {"message": "the key sk-of-the-gateway is refused", "code": 401}}' + end
     pieces = CHAT_STREAM[0], event[:50], event[50:]
     auth = KeyAuth("authorization", "Bearer {key}", "sk-of-the-gateway")
     gateway = house.gateway({"up": Canned(lambda: streamed(*pieces), model="up", auth=auth).upstream})

@@ -257,13 +257,12 @@ async def send_passed(send: Send, wire: AsyncWire, passed: Passed, cors: Mapping
                 feed(chunk)
             if is_sse and not (chunk := events.feed(chunk)):
                 continue
-            if b'"error' in chunk:  # some servers repeat what they were sent
-                text = found.upstream.hide(chunk.decode("utf-8", "surrogateescape"))
-                chunk = text.encode("utf-8", "surrogateescape")
+            chunk = _without_secrets(chunk, found)
             size += len(chunk)
             await out({"type": "http.response.body", "body": chunk, "more_body": True})
             out = bare
-        complete, last = True, bytes(events.rest)
+        complete, last = True, _without_secrets(bytes(events.rest), found)
+        size += len(last)
     except APIError as error:
         failure = error
         last = b"".join(ByteStream(passed.protocol, passed.protocol).fail(error.error))
@@ -278,6 +277,13 @@ async def send_passed(send: Send, wire: AsyncWire, passed: Passed, cors: Mapping
         if tap is not None:
             tap.end(failure, complete)
     await send({"type": "http.response.body", "body": last})
+
+
+def _without_secrets(chunk: bytes, found: Opened) -> bytes:
+    """Events without the credentials of their upstream: some servers repeat what they were sent."""
+    if b'"error' not in chunk:
+        return chunk
+    return found.upstream.hide(chunk.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
 class Events(NamedTuple):
