@@ -37,7 +37,7 @@ fields are kept. Terms: [glossary](glossary.md).
 This page is written by `docs/_reference.py`.
 """
 SECTIONS = {  # heading: module names in reading order
-    "Requests and settings": ("request", "settings", "choice"),
+    "Requests and settings": ("request", "settings", "tool_choice"),
     "Responses": ("response", "usage"),
     "Errors": ("errors",),
     "Items": ("itembase", "items", "context", "hosted", "actions"),

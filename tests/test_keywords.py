@@ -15,7 +15,7 @@ from unified_llm.client import params
 from unified_llm.client.tools import function_tools
 from unified_llm.client.transports import transport
 from unified_llm.client.upstreams import options
-from unified_llm.passes.keywords import texts_in
+from unified_llm.passes.keyword_arguments import texts_in
 
 
 def parsed(file: str) -> dict[str, str]:

@@ -18,7 +18,7 @@ import unified_llm as ul
 from certificate_gaps import GAPS
 from corpus import corpus_folder, fixtures, pairs, recorded, show
 from unified_llm import suite
-from unified_llm.losses.trace import ORIGINS, Leaf, Made, Trace
+from unified_llm.losses.certificate import ORIGINS, Leaf, Made, Trace
 from unified_llm.suite.certificate import CODES, RELATIONS
 from unified_llm.suite.mutate import altered
 from unified_llm.suite.walk import deleted, leaves, pointer

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
+from unified_llm.streams.collect_and_decompose import collect, decompose
 from unified_llm.streams.conversion import convert_stream, read_stream
-from unified_llm.streams.folds import collect, decompose
 from unified_llm.streams.writing import write_stream
 
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from unified_llm.streams.folds import collect, decompose
+from unified_llm.streams.collect_and_decompose import collect, decompose
 from unified_llm.streams.grammar import BUILDS, CLASS, FRAME, ITEM, RESPONSE, Grammar
 
 Event = dict[str, Any]

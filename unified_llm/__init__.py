@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from .provenance.vault import MemoryVault, Vault
     from .streams.byte_pipeline import atranslate_sse, translate_sse
     from .streams.conversion import ConvertedStream, aconvert_stream, convert_stream, read_stream
-    from .streams.folds import collect, decompose
+    from .streams.collect_and_decompose import collect, decompose
     from .streams.framings import jsonarray, sse
     from .streams.writing import write_stream
     from .client import (
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
         ToolContext, ToolError, ToolLike, ToolOutput, ToolServer, TurnDone, Upstream, async_http_client, file,
         http_client, image, tool,
     )
-    from .losses.trace import Trace
+    from .losses.certificate import Trace
     from .types import (  # without its `Tool`: the client's is at the front
         AdditionalTools, AgentMessage, AllowedTools, Annotation, AnnotationAdded, ApplyPatchCall,
         ApplyPatchCallOutput, ApplyPatchDiffDelta, ApplyPatchDiffDone, ApplyPatchTool, AudioConfig, AudioEvent, Cache,
@@ -176,13 +176,13 @@ if not TYPE_CHECKING:
             "engine.registry": "protocols register",
             "foundation.exchange": "Exchange",
             "losses": "Fate Level Levels Loss Losses LossGroup Severity",
-            "losses.trace": "Trace",
+            "losses.certificate": "Trace",
             "passes.convert": "Converted convert preview to_sdk write",
             "passes.reading": "read",
             "provenance.vault": "MemoryVault Vault",
             "streams.byte_pipeline": "atranslate_sse translate_sse",
             "streams.conversion": "ConvertedStream aconvert_stream convert_stream read_stream",
-            "streams.folds": "collect decompose",
+            "streams.collect_and_decompose": "collect decompose",
             "streams.writing": "write_stream",
         },
     )

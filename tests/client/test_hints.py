@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 import unified_llm as ul
 from client.providers import Canned, message, response
-from unified_llm.client.inputs import arguments
+from unified_llm.client.inputs import unknown_arguments
 from unified_llm.client.requests import OPTIONS
 from unified_llm.types._tables import KEYS
 
@@ -52,9 +52,9 @@ def test_an_unknown_argument(name: str, hint: str) -> None:
 
 def test_the_arguments_of_other_apis_are_no_arguments_here_and_what_is_meant_is() -> None:
     known = KEYS["request"] | OPTIONS
-    assert set(arguments._ELSEWHERE.values()) <= known
-    assert not (set(arguments._ELSEWHERE) | set(arguments._DONE)) & known
-    assert not set(arguments._ELSEWHERE) & set(arguments._DONE)
+    assert set(unknown_arguments._ELSEWHERE.values()) <= known
+    assert not (set(unknown_arguments._ELSEWHERE) | set(unknown_arguments._DONE)) & known
+    assert not set(unknown_arguments._ELSEWHERE) & set(unknown_arguments._DONE)
 
 
 def test_what_the_hints_say_works() -> None:

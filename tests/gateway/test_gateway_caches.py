@@ -17,7 +17,7 @@ from gateway.test_gateway_files import GOOGLE, PDF, google_of, openai_of, within
 from unified_llm.client.transports.report_headers import LOSSES
 from unified_llm.foundation.secret import Secret
 from unified_llm.gateway.access.callers import new_key
-from unified_llm.gateway.state.references import References, _read
+from unified_llm.gateway.state.file_references import References, _read
 
 CONTENTS: Any = [
     types.UserContent("The first question."),

@@ -13,8 +13,8 @@ from gateway.serving import House
 from gateway.strict_client import RESPONSES
 from unified_llm.gateway.access.callers import new_key
 from unified_llm.gateway.app import Gateway
-from unified_llm.gateway.state import continuity
 from unified_llm.gateway.state.database import vault
+from unified_llm.gateway.state.vault import Continuity
 
 ASKED = "[[reason Hm.]] [[call get_weather city=Oslo]] [[then]] Rain."
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -147,13 +147,13 @@ def test_deleting_a_response_deletes_what_it_left_in_the_vault(house: House, bac
 def test_what_no_node_has_is_looked_for_once(house: House, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     gateway = house.gateway(state={"url": database})
     fetched: list[int] = []
-    fetch = continuity.Continuity.fetch
+    fetch = Continuity.fetch
 
     async def counted(self: Any, tenant: str, keys: list[str]) -> bool:
         fetched.append(len(keys))
         return await fetch(self, tenant, keys)
 
-    monkeypatch.setattr(continuity.Continuity, "fetch", counted)
+    monkeypatch.setattr(Continuity, "fetch", counted)
     unknown = dropped({"tool_calls": [{"id": "call_1", "function": {"name": "get_weather", "arguments": "{}"}}]})
     chat(house, gateway, "anthropic-messages", unknown, False)
     assert not fetched, "the table is empty"

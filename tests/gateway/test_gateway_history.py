@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateway.serving import House
-from unified_llm.gateway.state import history
+from unified_llm.gateway.state import history_limit
 
 
 def test_a_conversation_that_is_too_large_is_not_continued(
@@ -13,7 +13,7 @@ def test_a_conversation_that_is_too_large_is_not_continued(
 ) -> None:
     """What is stored is compressed: a small request could take any amount of memory."""
     gateway = house.gateway(state={"url": database})
-    monkeypatch.setattr(history, "_MOST", 30_000)
+    monkeypatch.setattr(history_limit, "_MOST", 30_000)
     previous = None
     for status in (200, 200, 200, 413):
         body = {"model": "openai-chat", "input": "a" * 12_000, "previous_response_id": previous}

@@ -28,7 +28,7 @@ from unified_llm.gateway.state import database as tables
 from unified_llm.gateway.state.runs.event_log import LogWriter, Run
 from unified_llm.gateway.state.runs.runs import Runs
 from unified_llm.gateway.state.store import Conflict, Store
-from unified_llm.streams.folds import decompose
+from unified_llm.streams.collect_and_decompose import decompose
 from unified_llm.streams.framings.sse import encode
 from unified_llm.streams.writing import write_stream
 

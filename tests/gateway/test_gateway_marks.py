@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from unified_llm.gateway.state.references import has_references
+from unified_llm.gateway.state.file_references import has_references
 
 ID, URI = b'{"file_id": "x"}', b'{"fileData": {"fileUri": "x"}}'
 NAMES = {

@@ -9,7 +9,7 @@ import pytest
 
 from unified_llm.gateway.state.runs import event_log
 from unified_llm.gateway.state.runs.event_log import LogWriter, Run
-from unified_llm.gateway.state.turns import data_of
+from unified_llm.gateway.state.stored_responses import data_of
 from unified_llm.streams.framings.sse import encode
 
 FIELD = "sequence_number"

@@ -23,7 +23,7 @@ from client.loopback import STREAM, loopback, piece, streamed
 from client.loopback import event as piece_of
 from gateway.serving import PROTOCOLS, House, Served, until
 from unified_llm.engine.registry import adapter
-from unified_llm.gateway.routes import socket
+from unified_llm.gateway.routes import websocket
 
 upstreams = pytest.mark.parametrize("protocol", PROTOCOLS)
 ENDS = ("response.completed", "response.failed", "response.incomplete", "error")
@@ -289,7 +289,7 @@ def test_a_connection_has_an_end(served: Served, monkeypatch: pytest.MonkeyPatch
     known = adapter("openai-responses")
     assert known.socket is not None
     short = dataclasses.replace(known, socket=known.socket._replace(lifetime=0.2))
-    monkeypatch.setattr(socket, "adapter", lambda name: short if name == "openai-responses" else adapter(name))
+    monkeypatch.setattr(websocket, "adapter", lambda name: short if name == "openai-responses" else adapter(name))
     with opened(served) as found:
         event = json.loads(found.raw.recv(timeout=20))
         assert event["error"]["code"] == "websocket_connection_limit_reached"

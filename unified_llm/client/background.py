@@ -24,9 +24,9 @@ from .structured.parsed_streams import AsyncParsedStream, ParsedStream
 from .structured.strategies import ANSWERED, Parser
 
 if TYPE_CHECKING:
+    from .call_flows import Core
     from .client import AsyncClient, Client
-    from .core import Core
-    from .opening import Opening
+    from .stream_results import Opening
 
 __all__ = ["AsyncBackground", "Background"]
 

@@ -1,6 +1,6 @@
 """`Client` and `AsyncClient`: any provider through one API, with the same methods.
 
-Both are a `Core` (requests and results) and a wire (I/O); see `core.py` and `io.py`.
+Both are a `Core` (requests and results) and a wire (I/O); see `call_flows.py` and `io.py`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import httpx2
 from ..foundation.secret import SecretLike
 from ..foundation.usage_errors import InvalidArgument
 from ..losses import Levels
-from ..passes.keywords import spelled_out
+from ..passes.keyword_arguments import spelled_out
 from ..provenance.vault import Vault
+from .call_flows import Core
 from .connections.io import AsyncWire, Wire
-from .core import Core
 from .inputs.argument_types import SETTINGS, check_arguments
 from .params import Given, Key, UpstreamLike, meanings
 from .results import ModelInfo, TokenCount

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 
-from ..passes.keywords import texts_in
+from ..passes.keyword_arguments import texts_in
 
 if TYPE_CHECKING:
     import os

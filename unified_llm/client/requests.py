@@ -17,9 +17,9 @@ from ..losses import Levels, Losses
 from ..types._tables import KEYS
 from .history import Segment, withheld
 from .inputs.argument_types import check_arguments
-from .inputs.arguments import refuse_argument
 from .inputs.items import input_items, plain
 from .inputs.settings import check_settings
+from .inputs.unknown_arguments import refuse_argument
 from .params import Asked
 from .results import Result, items_of
 from .sending.deadline import Deadline

@@ -10,17 +10,17 @@ from ..foundation.exchange import Exchange
 from ..foundation.urls import filled
 from ..foundation.usage_errors import InvalidArgument
 from .inputs.argument_types import check_arguments
-from .opening import Opening
 from .results import Result
 from .sending.effects import Answer
 from .sending.flows import Send, Steps
 from .state.stored_responses import is_alone, kept_result
+from .stream_results import Opening
 from .structured.formats import format_of
 from .structured.strategies import ANSWERED, Parser, asked_for, choose, parser_of
 from .upstreams.upstream import Upstream
 
 if TYPE_CHECKING:
-    from .core import Core
+    from .call_flows import Core
 
 __all__ = ["delete", "kept", "kept_at", "reopen", "reopened", "retrieved"]
 

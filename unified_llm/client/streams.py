@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Generic, Self
 
 from ..foundation.errors import RemoteProtocolError, UnifiedLLMError
 from ..losses import Losses
-from .opening import Opening
 from .results import Result, T
+from .stream_results import Opening
 from .telemetry.hooks import acall_hook, call_hook
 
 if TYPE_CHECKING:

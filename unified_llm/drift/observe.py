@@ -20,8 +20,8 @@ from ..losses import Loss
 from ..losses.defaults import needs_no_field
 from ..passes.convert import convert, write
 from ..passes.route import kind_of
+from ..streams.collect_and_decompose import checked, collect, decompose
 from ..streams.conversion import convert_stream
-from ..streams.folds import checked, collect, decompose
 from ..streams.writing import write_stream
 from .probing import Place, Probe, places, plain, probes
 

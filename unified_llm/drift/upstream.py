@@ -22,8 +22,8 @@ from ..foundation.exchange import Exchange
 from ..foundation.json_codec import dump, load, parse
 from ..losses import Loss, Losses
 from ..passes.convert import convert, write
+from ..streams.collect_and_decompose import decompose
 from ..streams.conversion import convert_stream
-from ..streams.folds import decompose
 from ..streams.framings.eventstream import reframed
 from ..streams.framings.sse import encode
 from ..streams.writing import write_stream

@@ -57,16 +57,16 @@ from .routes.caches import Caches
 from .routes.compaction import COMPACT, compaction
 from .routes.conversations import Conversations
 from .routes.files import Files, Sent
-from .routes.socket import serve
-from .state.continuity import Continuity, ask, keep
+from .routes.websocket import serve
 from .state.conversations import ConversationStore
 from .state.counters import SharedCounters
 from .state.database_probe import Reachable
-from .state.naming import renamed
+from .state.response_ids import renamed
 from .state.runs.runs import Runs
 from .state.store import Store, StoreUnavailable
-from .state.turns import Pending, Turns, unavailable
-from .telemetry.reports import OWN_PATHS, Recorder, note
+from .state.stored_responses import Pending, Turns, unavailable
+from .state.vault import Continuity, ask, keep
+from .telemetry.recorder import OWN_PATHS, Recorder, note
 from .upstreams.routing import ModelList, Route, Router, model_list, requested_model
 
 __all__ = ["Gateway"]

@@ -26,14 +26,14 @@ from ..losses.defaults import Weighing, significant
 from ..losses.locator import locate
 from ..provenance.answer_envelope import parked
 from ..provenance.vault import Vault
-from .arguments import check_given, check_words
-from .keywords import ConvertKeywords, spelled_out
+from .argument_checks import check_given, check_words
+from .keyword_arguments import ConvertKeywords, spelled_out
 from .pipeline import Repair, ends, prepare, prompt_for, recording
 from .route import kind_of, route_of
 from .unsupported import refuse
 
 if TYPE_CHECKING:
-    from ..losses.trace import Trace
+    from ..losses.certificate import Trace
     from ..models.names import KindName, ProtocolName
     from ..types import Model
 
@@ -146,7 +146,7 @@ def convert(
     notes: list[tuple[Any, ...]] = []
     doc = load(body, notes)
     if trace:
-        from .tracing import distinct
+        from .certificate import distinct
 
         doc = distinct(doc)
     reader, writer = ends(
@@ -183,7 +183,7 @@ def convert(
     record = recording(source, target, node, value, writer) if is_request else None
     done = _finished(value, losses, writer, record)
     if trace:
-        from .tracing import certificate
+        from .certificate import certificate
 
         names = (source, target, kind)
         done.__dict__["trace"] = certificate(names, route, doc, node, value, reader, writer, losses)

@@ -21,7 +21,7 @@ from ..provenance.conversation_digest import thread_of
 from ..provenance.provider_data import conversation, handed, leaving
 from ..provenance.provider_references import NAMING
 from ..provenance.vault import OfRequest, Vault
-from .arguments import check_given
+from .argument_checks import check_given
 from .unsupported import prompt_of
 
 __all__ = ["Repair", "ends", "prepare", "prompt_for", "recording"]

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..foundation.json_codec import load_text
-from ..streams.folds import FRAME, TERMINAL
+from ..streams.collect_and_decompose import FRAME, TERMINAL
 
 if TYPE_CHECKING:
     from ..engine.adapter import WireWriter

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..engine.adapter import Adapter, Kind, Surface
 from ..engine.registry import is_current, surface
 from ..foundation.usage_errors import InvalidArgument
-from .arguments import check_words
+from .argument_checks import check_words
 
 __all__ = ["Route", "kind_of", "route_of"]
 

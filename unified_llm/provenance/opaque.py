@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from ..engine.pairs.origins import is_own
 from ..foundation.json_codec import dump, dump_text, escapes_ascii, load_text
 from ..foundation.secret import DIGEST, Secret, SecretLike, process_secret
-from .untrusted import TURN, is_reply, joined_parts, untrusted, valid_pieces
+from .untrusted_envelopes import TURN, is_reply, joined_parts, untrusted, valid_pieces
 
 if TYPE_CHECKING:
     from ..engine.pairs.reading import Reader
@@ -225,7 +225,8 @@ def open_sealed(text: str, anchor: str | None, reader: Reader) -> Node | None:
     """The node inside an envelope; None when it is damaged, unsigned, or belongs to another carrying item.
 
     With a secret the envelope is our own, and the node is what was put in. Without one anybody may have made it, and
-    what is left of the node is its type and its opaque data (`untrusted.py`), for `restore` to add to what is there.
+    what is left of the node is its type and its opaque data (`untrusted_envelopes.py`), for `restore` to add to what is
+    there.
     """
     found = open_anchored(text, reader)
     if found is None or (anchor is not None and not _belongs(found[0], anchor)):

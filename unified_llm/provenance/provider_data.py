@@ -14,7 +14,7 @@ from ..engine.pairs.origins import is_own
 from ..engine.registry import adapter
 from ..foundation.errors import UnknownProtocol
 from ..foundation.json_codec import detached
-from ..streams.folds import TERMINAL
+from ..streams.collect_and_decompose import TERMINAL
 from .answer_envelope import (
     carrier,
     carry,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..engine.pairs.origins import is_own
 from ..foundation.generated_ids import is_made
 from .answer_envelope import CALLS, Shown, leading_to_hidden, parts_of, pieces, shown, words_of
-from .copies import without_copies
+from .copied_reasoning import without_copies
 from .opaque import TURN, is_reply, joined_parts
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..engine.shared.answer_ends import failure_in
-from .folds import FRAME, TERMINAL
+from .collect_and_decompose import FRAME, TERMINAL
 from .grammar import UNSTREAMED
 
 if TYPE_CHECKING:

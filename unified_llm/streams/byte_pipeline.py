@@ -16,11 +16,11 @@ from ..foundation.errors import RemoteProtocolError, UnifiedLLMError
 from ..foundation.exchange import Exchange
 from ..foundation.usage_errors import InvalidArgument
 from ..passes.convert import convert
-from ..passes.keywords import BytesKeywords, spelled_out
+from ..passes.keyword_arguments import BytesKeywords, spelled_out
 from ..provenance.opaque import escaped_json
 from .byte_fast_path import reader_of, writer_of
+from .collect_and_decompose import aclose
 from .event_fast_path import NOTHING_MORE, ReadMore, WriteMore
-from .folds import aclose
 from .framings.eventstream import BinaryDecoder, reframed
 from .framings.jsonarray import JSONArrayEncoder, StreamDecoder
 from .framings.sse import Passing, SSEDecoder, encode, is_garbled, parse_data

@@ -13,8 +13,8 @@ from ..engine.pairs.reading import Reader
 from ..engine.registry import provider_of, split
 from ..losses import Losses
 from ..passes.convert import convert
-from ..passes.keywords import StreamKeywords, spelled_out
-from .folds import aclose, checked
+from ..passes.keyword_arguments import StreamKeywords, spelled_out
+from .collect_and_decompose import aclose, checked
 from .pipeline import Pipe
 
 if TYPE_CHECKING:

@@ -20,14 +20,14 @@ from ..engine.shared.citation_spans import CitingWriter
 from ..foundation.exchange import Exchange
 from ..losses import Levels, Loss, Losses, StreamLosses, at_level, check_levels, enforce
 from ..losses.defaults import Weighing, significant
-from ..passes.arguments import check_words
+from ..passes.argument_checks import check_words
 from ..passes.convert import Facing
 from ..passes.pipeline import ends
 from ..provenance.opaque import escaped_all, looks_sealed
 from ..provenance.provider_data import LeavingWriter
 from .broken_off import LIFECYCLE, BrokenOff, new_losses
+from .collect_and_decompose import ADDRESS, ALONE, PASSING, Grammar, framed
 from .event_fast_path import NOTHING_MORE, ReadMore, ShortWay, WriteMore, short_way
-from .folds import ADDRESS, ALONE, PASSING, Grammar, framed
 from .locator import Trail
 from .unsent import HeldFrames, replayed
 

@@ -17,7 +17,7 @@ from ..foundation.generated_ids import is_made
 from ..foundation.json_codec import load
 from ..foundation.secret import Secret
 from ..foundation.usage_errors import InvalidArgument
-from ..streams import folds
+from ..streams import collect_and_decompose
 from .walk import Path, dumps, get, is_prefix, pointer, same
 
 __all__ = [
@@ -161,7 +161,7 @@ def returned(value: Any, protocol: str, secret: str | None = None) -> Any:
     if type(value) is list:
         client = Reader(adapter.protocol, dialect=dialect, provider=provider_of(protocol, dialect))
         client.escapes = False
-        collected = ul.collect(folds.checked(adapter.streams.reader(client), value))
+        collected = ul.collect(collect_and_decompose.checked(adapter.streams.reader(client), value))
         value = ul.write(collected, protocol, "response").value
     reader = Reader(adapter.protocol, dialect=dialect, provider=provider_of(protocol, dialect), opens=True)
     reader.secret = Secret.of(secret)

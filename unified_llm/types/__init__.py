@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from .actions import *
     from .annotations import *
     from .base import Cache, Capability, Kind, Model, Node, Opaque, Origin, Unknown, cap
-    from .choice import *
     from .content_events import *
     from .context import *
     from .errors import *
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from .request import *
     from .response import *
     from .settings import *
+    from .tool_choice import *
     from .tools import *
     from .usage import *
     from .validation import dump, validate
@@ -249,7 +249,7 @@ if not TYPE_CHECKING:
                 "SearchResultCitation SpeechMetadata UnknownAnnotation UrlCitation WordInfo"
             ),
             "base": "Cache Capability Kind Model Node Opaque Origin Unknown cap",
-            "choice": "AllowedTools HostedToolChoice ToolChoice ToolChoiceCustom ToolChoiceFunction ToolChoiceMcp",
+            "tool_choice": "AllowedTools HostedToolChoice ToolChoice ToolChoiceCustom ToolChoiceFunction ToolChoiceMcp",
             "content_events": (
                 "AnnotationAdded CustomToolCallInputDelta CustomToolCallInputDone FunctionCallArgumentsDelta "
                 "FunctionCallArgumentsDone OutputAudioDelta OutputAudioDone OutputAudioTranscriptDelta "

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
     from .annotations import Annotation
-    from .choice import ToolChoice
     from .events import Event
     from .items import Item
     from .parts import Part
+    from .tool_choice import ToolChoice
     from .tools import Tool
 
 __all__ = ["MODULES", "Annotation", "Event", "Item", "Part", "Tool", "ToolChoice", "unknown"]
@@ -31,7 +31,7 @@ MODULES = {
     "item": ("items", "Item"),
     "part": ("parts", "Part"),
     "tool": ("tools", "Tool"),
-    "tool_choice": ("choice", "ToolChoice"),
+    "tool_choice": ("tool_choice", "ToolChoice"),
 }
 """Kind -> the module of its union, and the union's name."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from unified_llm.engine.adapter import Adapter, Framing, Kind, Route, Streams
 from unified_llm.engine.pairs.markers import MOST
 from unified_llm.passes.repair import Rules
-from unified_llm.streams.folds import PASSING
+from unified_llm.streams.collect_and_decompose import PASSING
 from unified_llm.types._tables import KEYS
 
 from ..constants import CONSTANTS

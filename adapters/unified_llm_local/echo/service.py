@@ -20,7 +20,7 @@ from unified_llm.engine.adapter import Adapter
 from unified_llm.engine.registry import adapter, likeliest
 from unified_llm.foundation.json_codec import dump, parse
 from unified_llm.foundation.urls import whole_number
-from unified_llm.streams.folds import TERMINAL
+from unified_llm.streams.collect_and_decompose import TERMINAL
 from unified_llm.streams.framings.eventstream import encode_event
 from unified_llm_local.echo.answer import Stamp, digest_of, events, opening, plain, response, size
 from unified_llm_local.echo.facts import Facts, Node, Refused, canonical, items_of

@@ -16,7 +16,7 @@ from .schema import SCHEMAS
 from .stream.reader import ChatReader
 from .stream.writer import ChatWriter
 from .tools import calls, tools
-from .turns.answer import answer_parts
+from .turns.answer_message import answer_parts
 from .values.tables import CONSTANTS, FORMS, NATIVES, REFUSES, REQUEST, RESPONSE
 from .values.usage import usage_of
 

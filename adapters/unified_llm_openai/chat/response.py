@@ -22,7 +22,7 @@ from unified_llm.foundation.generated_ids import made_id
 from ..errors import write_http
 from .error_places import failed, marked_places, placed
 from .errors import read_error_node, write_error_body
-from .turns.answer import write_answer
+from .turns.answer_message import write_answer
 from .turns.messages import read_message_items
 from .values.finish import finish_word, read_finish
 from .values.tables import COMPLETION, RESPONSE

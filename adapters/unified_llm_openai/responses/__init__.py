@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from unified_llm.engine.adapter import Adapter, Framing, Kind, Route, Specification, Streams
 from unified_llm.passes.repair import CALLS, MADE_IMAGES, Rules
-from unified_llm.streams.folds import ALONE
+from unified_llm.streams.collect_and_decompose import ALONE
 from unified_llm.types._tables import KEYS
 
 from ..dialects import Dialects

@@ -18,7 +18,7 @@ from gateway.test_gateway_files import GOOGLE
 from unified_llm.gateway.app import Gateway
 from unified_llm.gateway.configuration.config import ConfigError, load
 from unified_llm.gateway.responses.replies import Refusal
-from unified_llm.gateway.state import continuity, references
+from unified_llm.gateway.state import file_references, vault
 
 SMALL = {"url": "sqlite://", "max_file": 100, "max_files_held": 200}
 
@@ -115,7 +115,7 @@ def test_a_cached_prompt_counts(house: House) -> None:
 
 
 def test_a_run_that_was_accepted_waits_for_memory(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(continuity, "_PAUSE", 0.01)
+    monkeypatch.setattr(vault, "_PAUSE", 0.01)
     gateway = house.gateway(state=SMALL)
     budget = gateway.files.files.budget
     take, looks = budget.take, []
@@ -134,8 +134,8 @@ def test_a_run_that_was_accepted_waits_for_memory(house: House, monkeypatch: pyt
 
 @pytest.mark.parametrize("lasts", [True, False])
 def test_a_run_does_not_wait_for_ever(house: House, monkeypatch: pytest.MonkeyPatch, lasts: bool) -> None:
-    monkeypatch.setattr(continuity, "_PAUSE", 0.01)
-    monkeypatch.setattr(continuity, "_PATIENCE", 0.1 if lasts else 1_000)
+    monkeypatch.setattr(vault, "_PAUSE", 0.01)
+    monkeypatch.setattr(vault, "_PATIENCE", 0.1 if lasts else 1_000)
     gateway = house.gateway(state=SMALL)
     budget = gateway.files.files.budget
     take, looks = budget.take, []
@@ -156,7 +156,7 @@ def test_a_run_does_not_wait_for_ever(house: House, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_request_names_so_many_files(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(references, "_MOST", 2)
+    monkeypatch.setattr(file_references, "_MOST", 2)
     gateway = house.gateway()
     ids = [upload(house, gateway, b"x", "a.txt") for _ in range(3)]
     path, body, _ = request("openai-responses", "openai-chat", ids[0])

@@ -20,7 +20,7 @@ from gateway.test_gateway_quota import BLUE, keys
 from gateway.test_gateway_socket import ENDS, Socket, opened, status_of, text_of
 from gateway.test_gateway_telemetry import LOG, lines
 from unified_llm.gateway.app import Gateway
-from unified_llm.gateway.routes import socket as sockets
+from unified_llm.gateway.routes import websocket
 
 
 def test_each_key_has_so_many_connections(house: House) -> None:
@@ -64,7 +64,7 @@ def ends(socket: Socket, count: int) -> list[dict[str, Any]]:
 def test_what_waits_on_a_connection_is_bounded(
     house: House, bound: str, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sockets, "_MOST", 3)
+    monkeypatch.setattr(websocket, "_MOST", 3)
     with held(house, telemetry=LOG) as (gateway, slow, _, served), opened(served) as socket:
         for number in range(4):
             socket.send(model="it", input=f"{number} " + "x" * size)

@@ -13,13 +13,13 @@ from ...foundation.errors import RemoteProtocolError
 from ...foundation.json_codec import parse
 from ...foundation.usage_errors import InvalidArgument
 from ...losses import Levels, Losses
+from ...streams.collect_and_decompose import terminal_of
 from ...streams.conversion import convert_stream
-from ...streams.folds import terminal_of
 from ..connections.io import Stream, Wire
-from ..opening import Opening
 from ..sending.api_errors import failed
 from ..sending.decoding import read_answer
 from ..sending.effects import Answer, Ask
+from ..stream_results import Opening
 from ..upstreams.upstream import upstream
 from .detection import format_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Unpack
 
-from ...passes.keywords import spelled_out
+from ...passes.keyword_arguments import spelled_out
 from ..params import Given, meanings
 from ..results import TokenCount
 

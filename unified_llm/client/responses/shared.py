@@ -12,7 +12,7 @@ from ..requests import Call
 from ..structured.strategies import Parser
 
 if TYPE_CHECKING:
-    from ..core import Core
+    from ..call_flows import Core
 
 __all__ = ["parsed_call"]
 

@@ -15,7 +15,7 @@ from ...engine.registry import provider_of, split
 from ...engine.shared.answer_ends import FAILED
 from ...passes.restore_response import RestoringWriter, restoring
 from ...passes.route import kind_of
-from ...streams.folds import FRAME, Collector, Grammar
+from ...streams.collect_and_decompose import FRAME, Collector, Grammar
 
 if TYPE_CHECKING:
     from ...foundation.exchange import Exchange

@@ -15,8 +15,8 @@ from ...engine.registry import provider_of, split
 from ...foundation.errors import InvalidBody, ProtocolError
 from ...foundation.json_codec import detached, dump
 from ...passes.convert import write
+from ...streams.collect_and_decompose import collect, decompose
 from ...streams.conversion import read_stream
-from ...streams.folds import collect, decompose
 from ...streams.framings.jsonarray import StreamDecoder
 from ...streams.framings.sse import encode, is_garbled, parse_data
 from ...streams.writing import write_stream

@@ -24,7 +24,7 @@ from ...foundation.secret import Secret
 from ...passes.convert import write
 from ...provenance.opaque import looks_sealed, open_sealed, seal
 from ...provenance.returned_answers import opened
-from ...streams.folds import Collector, checked, collect
+from ...streams.collect_and_decompose import Collector, checked, collect
 from ...streams.framings.jsonarray import StreamDecoder
 from ...streams.framings.sse import parse_data
 from ...streams.grammar import CLASS

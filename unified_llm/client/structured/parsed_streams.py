@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
 from typing import Any
 
-from ..opening import Opening
 from ..results import Result, T
+from ..stream_results import Opening
 from ..streams import AsyncEventStream, EventStream, _Seen
 from .snapshots import Growing, Snapshot
 from .strategies import Parser

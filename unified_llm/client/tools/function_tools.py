@@ -18,7 +18,7 @@ from typing_extensions import ParamSpec, TypeVar
 
 from ...foundation.errors import InvalidBody
 from ...foundation.json_paths import pointer
-from ...passes.keywords import spelled_out, texts_in
+from ...passes.keyword_arguments import spelled_out, texts_in
 from ..inputs.items import plain
 from ..sending.deadline import Deadline, DeadlineReached
 from ..sending.flows import Hook, Steps

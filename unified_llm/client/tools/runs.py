@@ -17,7 +17,7 @@ from .run_results import RunResult
 from .tool_loop import Loop, unforced
 
 if TYPE_CHECKING:
-    from ..core import Core
+    from ..call_flows import Core
 
 __all__ = ["RUN_OPTIONS", "begun", "growing", "resumed"]
 

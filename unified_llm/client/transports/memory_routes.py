@@ -12,7 +12,7 @@ from ...engine.registry import adapter
 from ...foundation.errors import InvalidRequestError
 from ...foundation.json_codec import dump, parse
 from ...passes.convert import write
-from ...streams.folds import decompose
+from ...streams.collect_and_decompose import decompose
 from ...streams.framings.jsonarray import StreamDecoder
 from ...streams.framings.sse import encode, parse_data
 from ...streams.writing import write_stream

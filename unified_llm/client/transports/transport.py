@@ -18,7 +18,7 @@ import httpx2
 
 from ...foundation.errors import APIConnectionError, APIError, APITimeoutError
 from ...foundation.usage_errors import InvalidArgument
-from ...passes.keywords import spelled_out, texts_in
+from ...passes.keyword_arguments import spelled_out, texts_in
 from ...streams.framings.eventstream import reframed
 from ..connections.io import TIMEOUT, AsyncWire, Wire
 from ..sending.deadline import Deadline

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from ...foundation.usage_errors import InvalidArgument
-from ...passes.keywords import texts_in
+from ...passes.keyword_arguments import texts_in
 
 if TYPE_CHECKING:
     import httpx2

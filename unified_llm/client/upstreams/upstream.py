@@ -21,7 +21,7 @@ from ...models.endpoints import Endpoint, Provider, provider
 from ...models.own_prices import prices_of
 from ...models.provider_table import compatible
 from ...models.selection import select
-from ...passes.keywords import spelled_out
+from ...passes.keyword_arguments import spelled_out
 from .credentials import KeyAuth
 from .known_hosts import hosts, spoken_at
 from .loading import AUTO, Copied, from_sdk, loaded

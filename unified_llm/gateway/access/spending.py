@@ -9,7 +9,7 @@ from typing import Any
 from ..requests.head import Head
 from ..responses.replies import Refusal, Whole, json_reply
 from ..state.store import StoreUnavailable
-from ..state.turns import unavailable
+from ..state.stored_responses import unavailable
 from .callers import Access
 from .quota import Quota, Rule
 

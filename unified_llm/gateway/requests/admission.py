@@ -17,8 +17,8 @@ from ..responses.replies import Receive, Refusal, Scope, Whole, allowed_methods,
 from ..responses.watch import was_stopped
 from ..routes.files import Files
 from ..state.store import StoreUnavailable
-from ..state.turns import unavailable
-from ..telemetry.reports import note
+from ..state.stored_responses import unavailable
+from ..telemetry.recorder import note
 from .body import check_media_type, has_json, read_body
 from .head import LENGTH, Head
 from .versions import answered_version, versioned

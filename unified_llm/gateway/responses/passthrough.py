@@ -29,7 +29,7 @@ from ...losses import Losses
 from ...passes.convert import Converted, convert, write
 from ...provenance.opaque import has_sealed
 from ..requests.body import Peek
-from ..state.references import has_references
+from ..state.file_references import has_references
 from ..upstreams.routing import Route
 from .replies import Passed, with_status
 

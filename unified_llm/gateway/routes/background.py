@@ -19,8 +19,8 @@ from ..requests.head import Head
 from ..responses.replies import Events, Refusal, Whole
 from ..state.runs.event_log import Run
 from ..state.store import StoreUnavailable
-from ..state.turns import Recalled, foreground, unavailable
-from ..telemetry.reports import note
+from ..state.stored_responses import Recalled, foreground, unavailable
+from ..telemetry.recorder import note
 from ..upstreams.routing import Route
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Cached prompts: kept for the tenant, and put in front of the requests that name them (`state/references.py`).
+"""Cached prompts: kept for the tenant, and put in front of the requests that name them (`state/file_references.py`).
 
 No upstream gets a request for a cache of its own: that would belong to the gateway's credential, and so to every
 tenant. The upstream gets the whole prompt with each request, and reads it from its own prompt cache where it has one.
@@ -20,8 +20,8 @@ from ...foundation.json_codec import dump
 from ...foundation.secret import Secret
 from ..configuration.config import StateSettings
 from ..responses.replies import Refusal, Whole, json_reply
+from ..state.file_references import find_references, has_prompt
 from ..state.files import CACHE, FileStore, StorageFull, StoredFile
-from ..state.references import find_references, has_prompt
 from .files import Sent, listed, object_of, storage_full
 
 __all__ = ["Caches"]

@@ -20,7 +20,7 @@ from ...foundation.secret import Secret
 from ...losses import Loss, Losses
 from ...passes.convert import write
 from ..responses.replies import Refusal, Whole
-from ..state.turns import Recalled
+from ..state.stored_responses import Recalled
 
 __all__ = ["COMPACT", "compaction"]
 

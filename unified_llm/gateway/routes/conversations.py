@@ -21,7 +21,7 @@ from ..responses.replies import Refusal, Whole, json_reply
 from ..state.conversations import Conversation, ConversationStore
 from ..state.database import is_id
 from ..state.store import StoreUnavailable
-from ..state.turns import data_of, is_response, unavailable, with_data
+from ..state.stored_responses import data_of, is_response, unavailable, with_data
 from .files import Sent, listed, object_of
 
 __all__ = ["Conversations", "Named"]

@@ -21,8 +21,8 @@ from ..access.callers import Access, Key
 from ..configuration.config import StateSettings
 from ..requests.forms import form_of, media_type_of, name_of
 from ..responses.replies import Refusal, Whole, json_reply
+from ..state.file_references import file_id
 from ..state.files import FILE, UPLOAD_LIFETIME, FileStore, StorageFull, StoredFile
-from ..state.references import file_id
 from ..state.store import Conflict
 
 __all__ = ["Files", "Sent", "listed", "object_of", "storage_full"]

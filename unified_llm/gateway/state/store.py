@@ -36,7 +36,7 @@ from .database import (
 )
 from .files import expire_files, release_files
 from .group_writes import Conflict, Ending, write_group
-from .history import check_history
+from .history_limit import check_history
 from .runs.locks import DELETED, notify
 
 __all__ = ["Conflict", "Store", "StoreUnavailable", "Stored", "beside_the_answer"]

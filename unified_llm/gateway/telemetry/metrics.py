@@ -21,7 +21,7 @@ from ...client.telemetry.operation import Outcome
 from ...losses import Losses
 
 if TYPE_CHECKING:
-    from .reports import Record
+    from .recorder import Record
 
 __all__ = ["CONTENT_TYPE", "Bounded", "Metrics", "counts"]
 

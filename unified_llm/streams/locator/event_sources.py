@@ -19,7 +19,7 @@ from ...foundation.json_paths import Keys, at, ids_below, once, paths_below, poi
 from ...losses import Loss
 from ...losses.capability_names import loss_of_added
 from ...types._tables import CAPABILITY
-from .finder import StreamFinder, within
+from .source_search import StreamFinder, within
 
 if TYPE_CHECKING:
     from ...engine.adapter import Adapter

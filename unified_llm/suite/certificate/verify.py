@@ -14,8 +14,8 @@ from typing import Any, Literal
 from urllib.parse import unquote
 
 from ...foundation.generated_ids import is_made
+from ...losses.certificate import Leaf, Trace
 from ...losses.loss import Loss
-from ...losses.trace import Leaf, Trace
 from ..defaults import is_default
 from ..walk import Path, as_path, get, is_prefix, leaves, pointer, same
 from ..walk import nodes as walk

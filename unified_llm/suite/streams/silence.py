@@ -12,8 +12,8 @@ from typing import Any
 
 import unified_llm as ul
 
+from ...streams.collect_and_decompose import TERMINAL
 from ...streams.conversion import ConvertedStream
-from ...streams.folds import TERMINAL
 from ...streams.pipeline import Pipe
 from ..defaults import holds_default
 from ..laws import NOTHING, only_form, said_beside

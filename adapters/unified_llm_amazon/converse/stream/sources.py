@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.engine.pairs.reading import Reader
-from unified_llm.streams.folds import FRAME
+from unified_llm.streams.collect_and_decompose import FRAME
 
 from ..parts import citations
 from .block import Apart, Block, Ended

@@ -16,7 +16,7 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import error_in
 from unified_llm.provenance.opaque import is_sealed
 from unified_llm.streams.block_writer import THOUGHTS, UNHEARD, BlockWriter, citations_of, report_late
-from unified_llm.streams.folds import FRAME, TERMINAL
+from unified_llm.streams.collect_and_decompose import FRAME, TERMINAL
 
 from ..calls import blocks, sealed, thoughts
 from ..errors import EXCEPTION, write_error

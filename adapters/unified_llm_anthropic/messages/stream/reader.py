@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.streams.collect_and_decompose import FRAME
 from unified_llm.streams.event_fast_path import ReadMore
-from unified_llm.streams.folds import FRAME
 
 from ..errors import read_error
 from ..response import no_content, read_message

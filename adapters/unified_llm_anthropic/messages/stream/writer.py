@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.streams.collect_and_decompose import FRAME, TERMINAL
 from unified_llm.streams.event_fast_path import WriteMore
-from unified_llm.streams.folds import FRAME, TERMINAL
 
 from ..blocks import blocks
 from ..parts.citations import citations

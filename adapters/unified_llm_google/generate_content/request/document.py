@@ -16,9 +16,9 @@ from unified_llm.foundation.errors import InvalidBody
 from unified_llm.models.profiles import profile
 
 from ...constants import BYPASS
-from ..tools.choice import hollow_config, read_tool_config, write_tool_config
-from ..tools.combining import leave_apart, limit_stops
+from ..tools.combination_limits import leave_apart, limit_stops
 from ..tools.functions import is_mixed, read_tools, write_tools
+from ..tools.tool_choice import hollow_config, read_tool_config, write_tool_config
 from ..turns.contents import parts, read_part, write_parts
 from ..turns.history import read_contents, write_contents
 from ..turns.signature import SLOT

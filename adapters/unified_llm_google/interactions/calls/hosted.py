@@ -22,7 +22,16 @@ from unified_llm.engine.shared.code_results import (
     take_ran,
 )
 
-from ..turns.shared import call_id, move, move_back, read_id, read_result, read_signature, write_result, write_signature
+from ..turns.step_fields import (
+    call_id,
+    move,
+    move_back,
+    read_id,
+    read_result,
+    read_signature,
+    write_result,
+    write_signature,
+)
 from ..values.tables import SEARCH_TYPE
 
 __all__ = ["HOSTED", "apart", "begin_result", "end_result", "steps"]

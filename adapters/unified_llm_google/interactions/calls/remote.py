@@ -19,7 +19,7 @@ from unified_llm.foundation.json_codec import dump_text
 
 from ..parts import user_parts
 from ..tools import tools, write_tools
-from ..turns.shared import (
+from ..turns.step_fields import (
     call_id,
     move,
     move_back,

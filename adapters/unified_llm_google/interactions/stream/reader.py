@@ -16,8 +16,8 @@ from typing import Any
 
 from unified_llm.engine.pairs.mapping import ILL_TYPED, IllTyped, Owned, lookup, remainder, take
 from unified_llm.engine.pairs.reading import Reader
+from unified_llm.streams.collect_and_decompose import FRAME
 from unified_llm.streams.event_fast_path import ReadMore
-from unified_llm.streams.folds import FRAME
 
 from ..errors import read_error_body
 from ..parts import citations, summaries

@@ -17,8 +17,8 @@ from unified_llm.engine.pairs.mapping import fill
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.provenance.opaque import announced
 from unified_llm.streams.block_writer import report_late
+from unified_llm.streams.collect_and_decompose import FRAME, TERMINAL
 from unified_llm.streams.event_fast_path import WriteMore
-from unified_llm.streams.folds import FRAME, TERMINAL
 from unified_llm.types._tables import EVENT_TYPES
 
 from ...byte_offsets import Span

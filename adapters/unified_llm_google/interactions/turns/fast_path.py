@@ -18,7 +18,7 @@ from unified_llm.foundation.json_codec import dump_text
 from unified_llm.provenance.opaque import is_constant, is_envelope, opaque_piece
 
 from ...constants import PLACEHOLDER
-from .shared import KIND
+from .step_fields import KIND
 
 __all__ = ["UNASKED", "UNSIGNED", "is_history", "is_signed", "read_usual", "write_usual", "write_usual_functions"]
 

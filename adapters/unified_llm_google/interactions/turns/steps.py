@@ -14,7 +14,7 @@ from unified_llm.engine.shared.answer_ends import RAN
 
 from ..calls.remote import steps
 from ..parts import model_parts, summaries, user_parts
-from .shared import (
+from .step_fields import (
     call_id,
     move,
     move_back,

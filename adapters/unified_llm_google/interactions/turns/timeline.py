@@ -20,7 +20,7 @@ from unified_llm.provenance.opaque import anchor_of, anchors_of, is_envelope, is
 from ..calls.hosted import HOSTED
 from ..values.tables import CONTENTS, KIN
 from .fast_path import UNASKED, UNSIGNED, is_history, is_signed, read_usual, write_usual
-from .shared import KIND, NOBODYS
+from .step_fields import KIND, NOBODYS
 from .steps import parts_of, read_step, steps, write_content, write_step
 
 __all__ = ["carriers", "open_thought", "read_steps", "sealed_whole", "unsealed", "write_steps", "write_thought"]

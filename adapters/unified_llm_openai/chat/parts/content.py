@@ -25,7 +25,7 @@ from ...cache import read_cache, write_cache
 from ...citations import name_page
 from ...media import clean_url, fit_detail, name_file, other_image, read_bare, write_bare
 from ..values.tables import AUDIO_FORMATS
-from .sounds import format_of_data
+from .audio_pieces import format_of_data
 
 __all__ = [
     "are_pictures",

@@ -16,7 +16,7 @@ from unified_llm.streams.event_fast_path import ReadMore
 from .items import UNDERSTOOD
 
 if TYPE_CHECKING:
-    from .choice import ChoiceReader
+    from .choice_reader import ChoiceReader
 
 __all__ = ["Plain", "learn"]
 

@@ -1,6 +1,6 @@
 """Reading a stream of chunks.
 
-A chunk names no items: what opens, goes on and closes is worked out here (`choice.py` holds one choice). The
+A chunk names no items: what opens, goes on and closes is worked out here (`choice_reader.py` holds one choice). The
 first event of a chunk carries its frame: what is left of the chunk once the canonical values are taken out, and the
 slots they go back into, so that our own writer rebuilds it. A chunk that repeats the shape of the last but for its
 text takes a path of its own (`fast_path.py`).
@@ -19,14 +19,14 @@ from typing import Any
 
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.foundation.json_paths import at
+from unified_llm.streams.collect_and_decompose import FRAME
 from unified_llm.streams.event_fast_path import ReadMore
-from unified_llm.streams.folds import FRAME
 
 from ..errors import read_error_node
 from ..response import read_head
 from ..values.tables import CHUNK, COMPLETION, OWN_KEYS, PADDING
 from ..values.timings import has_timings, read_timings
-from .choice import ChoiceReader
+from .choice_reader import ChoiceReader
 from .fast_path import Plain, learn
 from .items import opened, overtake, terminal_type
 from .usage import Usages

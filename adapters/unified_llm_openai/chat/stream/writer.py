@@ -18,8 +18,8 @@ from typing import Any
 
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.generated_ids import made_id
+from unified_llm.streams.collect_and_decompose import FRAME, TERMINAL, index_of
 from unified_llm.streams.event_fast_path import WriteMore
-from unified_llm.streams.folds import FRAME, TERMINAL, index_of
 
 from ...deltas import spot_of
 from ..errors import write_error_body
@@ -28,7 +28,7 @@ from ..values.finish import finish_word
 from ..values.tables import CHUNK, COMPLETION, RESPONSE
 from ..values.timings import TIMINGS, is_in_timings, write_timings
 from ..values.usage import is_told, write_usage
-from .answer import HOT, ChoiceWriter, More
+from .choice_writer import HOT, ChoiceWriter, More
 from .item_order import Order
 from .items import opened
 

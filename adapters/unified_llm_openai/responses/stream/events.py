@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.engine.pairs.mapping import json_types
-from unified_llm.streams.folds import FRAME
+from unified_llm.streams.collect_and_decompose import FRAME
 from unified_llm.types._tables import EVENT_TYPES
 
 __all__ = [

@@ -17,8 +17,8 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import call_id_of
 from unified_llm.foundation.generated_ids import made_id
 from unified_llm.streams.block_writer import LateCitations
+from unified_llm.streams.collect_and_decompose import FRAME
 from unified_llm.streams.event_fast_path import WriteMore
-from unified_llm.streams.folds import FRAME
 
 from ...deltas import spot_of
 from ..errors import response_error, whole, write_error_node

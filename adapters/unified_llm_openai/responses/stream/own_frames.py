@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.streams.collect_and_decompose import FRAME
 from unified_llm.streams.event_fast_path import WriteMore
-from unified_llm.streams.folds import FRAME
 
 from ..errors import whole, write_error_node
 from ..parts import citations, parts

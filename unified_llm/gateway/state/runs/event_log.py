@@ -22,16 +22,16 @@ from ....foundation.errors import InvalidBody, ProtocolError, UnifiedLLMError
 from ....foundation.json_codec import dump, parse
 from ....foundation.secret import Secret
 from ....streams.byte_pipeline import ByteStream
+from ....streams.collect_and_decompose import decompose
 from ....streams.conversion import read_stream
-from ....streams.folds import decompose
 from ....streams.framings.sse import encode
 from ....streams.grammar import CLASS, FRAME, TERMINAL
 from ....streams.writing import write_stream
 from ...responses.replies import Refusal
 from ..database import segments
-from ..naming import Renaming
+from ..response_ids import Renaming
 from ..store import Store
-from ..turns import data_of
+from ..stored_responses import data_of
 
 __all__ = [
     "DONE",

@@ -32,11 +32,11 @@ from ...access.callers import Key, is_private
 from ...configuration.config import TelemetrySettings
 from ...responses.loss_report import placed
 from ...responses.replies import Events, Refusal, Whole
-from ...telemetry.reports import Recorder, note
-from ..continuity import ask_patiently, keep
+from ...telemetry.recorder import Recorder, note
 from ..database import runs
 from ..store import Conflict, Store, StoreUnavailable
-from ..turns import Recalled, id_of
+from ..stored_responses import Recalled, id_of
+from ..vault import ask_patiently, keep
 from . import rows
 from .event_log import DONE, Diverged, LogWriter, Run, collected, error_of, failure, openings, place_of, status_of
 from .locks import CANCEL, DELETED, NodeLock

@@ -1,8 +1,8 @@
 """A surface over WebSocket: a message is a request, and each event of its response is a message.
 
 A socket has lanes. The requests of a lane are answered one after the other, those of different lanes side by side. What
-was answered can be continued on the same socket although it is not stored (`socket_turns.py`). An error is a message
-like any other, and the socket stays open.
+was answered can be continued on the same socket although it is not stored (`websocket_responses.py`). An error is a
+message like any other, and the socket stays open.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ...engine.registry import adapter
 from ...foundation.errors import APIError, InvalidBody
 from ...foundation.json_codec import dump, parse
 from ...passes.convert import convert
-from ...streams.folds import decompose
+from ...streams.collect_and_decompose import decompose
 from ...streams.framings.sse import encode
 from ...streams.writing import write_stream
 from ..access.callers import Key
@@ -35,10 +35,10 @@ from ..requests.head import Head
 from ..requests.versions import answered_version, versioned
 from ..responses.replies import Receive, Refusal, Scope, Send, Whole, error_reply, events_of, protocol_for, stopping
 from ..responses.watch import was_stopped
-from ..state.turns import Pending, data_of, id_of
-from ..telemetry.reports import note
+from ..state.stored_responses import Pending, data_of, id_of
+from ..telemetry.recorder import note
 from ..upstreams.routing import requested_model
-from .socket_turns import SocketTurns
+from .websocket_responses import SocketTurns
 
 if TYPE_CHECKING:
     from ..app import Gateway

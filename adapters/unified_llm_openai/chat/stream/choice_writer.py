@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from unified_llm.engine.pairs.writing import Writer
 
 from ...logprobs import trimmed
-from ..turns.answer import answer_items, complete_audio, is_answered, leave_answered_call, message_fields
+from ..turns.answer_message import answer_items, complete_audio, is_answered, leave_answered_call, message_fields
 from ..turns.messages import AUDIO_KEYS, write_call, write_legacy_call
 from ..turns.reasoning import numbered_behind, seal_message, write_reasoning
 from ..turns.tags import TAGS

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from .untrusted import TURN
+from .untrusted_envelopes import TURN
 
 if TYPE_CHECKING:
     from ..engine.pairs.reading import Reader

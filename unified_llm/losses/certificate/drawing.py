@@ -23,7 +23,7 @@ _NARROW = 80  # columns that a table needs
 def table(trace: Trace, width: int | None = None, limit: int | None = 200) -> str:
     """The certificate as text, `width` columns wide: 0 is a line for each row, None the width of the terminal.
 
-    >>> from unified_llm.losses.trace import Leaf, Made, Trace
+    >>> from unified_llm.losses.certificate import Leaf, Made, Trace
     >>> leaves = (Leaf("/model", ("/model",)), Leaf("/seed", loss="/seed"))
     >>> print(table(Trace("a", "b", "request", leaves, (Made("/max", "added", 9),)), width=0))
     a -> b request: 2 leaves (1 carried, 1 reported), 1 made

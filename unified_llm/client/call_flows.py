@@ -26,7 +26,6 @@ from ..provenance.opaque import process_secret
 from ..provenance.vault import Vault
 from .history import Segment
 from .inputs.argument_types import check_arguments
-from .opening import Opening
 from .requests import Call, call_of, traveling
 from .results import Made, ModelInfo, Result, TokenCount, items_of, result_of
 from .sending.advice import owner_of
@@ -38,6 +37,7 @@ from .sending.model_list import merged
 from .sending.retry import Retry
 from .state.store import Store
 from .state.stored_responses import keep, resolve
+from .stream_results import Opening
 from .structured.formats import format_of
 from .structured.strategies import STRATEGIES, Parser, choose
 from .telemetry.operation import SILENT, Telemetry

@@ -23,7 +23,7 @@ from ...engine.registry import adapter, split
 from ...foundation.json_codec import dump, parse
 from ..requests.body import Peek
 from .store import StoreUnavailable
-from .turns import Recalled, Turns, data_of, named_in, with_data
+from .stored_responses import Recalled, Turns, data_of, named_in, with_data
 
 __all__ = ["Renaming", "own_id", "renamed"]
 

@@ -16,8 +16,8 @@ from unified_llm.engine.shared.answer_ends import RAN, is_run_by_provider
 from unified_llm.foundation.generated_ids import made_id
 
 from ...logprobs import NO_ALTERNATIVES, take_logprobs
+from ..parts.audio_pieces import goes_on, joined_base64
 from ..parts.content import assistant_parts, citations, has_pictures, pictures
-from ..parts.sounds import goes_on, joined_base64
 from ..tools import write_arguments
 from ..values.tables import REFUSES
 from .messages import AUDIO_KEYS, HOLLOW, is_call, report_moved, tagged_content, write_call, write_legacy_call

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from ...foundation.generated_ids import is_made
 from ...foundation.json_paths import Keys, at, pointer
-from ...losses.trace import Made, Provenance
+from ...losses.certificate import Made, Provenance
 from ...provenance.opaque import looks_sealed
 from .places import TAGS, scalars
 

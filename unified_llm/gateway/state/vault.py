@@ -27,7 +27,7 @@ from ...foundation.json_codec import dump
 from ..responses.replies import Refusal
 from .database import vault
 from .store import Conflict, Store, StoreUnavailable
-from .turns import Recalled
+from .stored_responses import Recalled
 
 __all__ = ["Continuity", "RequestVault", "ask", "ask_patiently", "keep"]
 

@@ -18,7 +18,7 @@ from ...passes.reading import read
 from ..access.callers import Key
 from ..requests.body import Peek
 from ..state.files import FileStore
-from ..state.turns import Recalled, Turns
+from ..state.stored_responses import Recalled, Turns
 
 __all__ = ["SocketTurns"]
 

@@ -1,6 +1,6 @@
 """One choice of a chunked stream: which items its deltas open, build and close.
 
-An item is closed as soon as something else begins, calls excepted (`calls.py`), so that the items are in the
+An item is closed as soon as something else begins, calls excepted (`call_fragments.py`), so that the items are in the
 order of the model's output. What is not understood adds up and goes to the first item when the choice ends.
 """
 
@@ -15,7 +15,7 @@ from ..parts.content import are_pictures, citations, pictures
 from ..response import message_and_choice
 from ..turns.messages import AUDIO_KEYS
 from ..turns.tags import Scanner
-from .calls import Calls
+from .call_fragments import Calls
 from .items import NULLS, TYPES, UNDERSTOOD, VALUES, Open, is_void, is_whole, not_streamed, overtake
 from .merge import Fragments
 from .reasoning import ReasoningReader

@@ -33,8 +33,8 @@ from ..access.callers import Key
 from ..configuration.config import StateSettings
 from ..requests.body import Peek
 from ..responses.replies import Refusal, Whole
+from .file_references import References, find_references
 from .files import FileStore
-from .references import References, find_references
 from .store import Conflict, Store, Stored, StoreUnavailable, beside_the_answer
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from .telemetry.operation import Hooked
 
 if TYPE_CHECKING:
     from ..foundation.exchange import Exchange
-    from .core import Core
+    from .call_flows import Core
 
 __all__ = ["Opening"]
 

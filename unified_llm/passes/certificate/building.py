@@ -13,8 +13,8 @@ from ...foundation.generated_ids import is_made
 from ...foundation.json_codec import dump, parse
 from ...foundation.json_paths import Keys, exists, pointer
 from ...losses import Loss
+from ...losses.certificate import Leaf, Rule, Trace
 from ...losses.defaults import Weighing, significant
-from ...losses.trace import Leaf, Rule, Trace
 from .matching import Matching
 from .origins import REFERENCES, SCHEMAS, is_empty, is_position, is_unset, made, tag
 from .places import TAGS, scalars

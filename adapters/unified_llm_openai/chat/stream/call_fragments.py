@@ -22,7 +22,7 @@ from ..tools import call_id_of, calls, declared_names, is_repeated
 from .merge import Fragments
 
 if TYPE_CHECKING:
-    from .choice import ChoiceReader
+    from .choice_reader import ChoiceReader
 
 __all__ = ["Calls"]
 
