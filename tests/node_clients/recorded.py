@@ -161,7 +161,8 @@ def expected(says: Node, client: str) -> Node:
         told["reasoning"] = _words(thoughts)
     if client != "ai, OpenAI-compatible":
         notes = [note for part in parts for note in part.get("annotations") or ()]
-        told["urls"] = sorted({note["url"] for note in notes if note["type"] == "url_citation" and note.get("url")})
+        cited = ("url_citation",) if target == "google-generate-content" else ("url_citation", "place_citation")
+        told["urls"] = sorted({note["url"] for note in notes if note["type"] in cited and note.get("url")})
     usage = says.get("usage") or {}
     given, of_tools = usage.get("input_tokens") or 0, (usage.get("input_tokens_details") or {}).get("tool_tokens") or 0
     told["input"] = (given, given - of_tools) if target == "google-generate-content" else (given,)
