@@ -88,6 +88,54 @@ def test_the_errors_of_google_are_of_the_same_class_on_both_paths(body: Any, kin
     assert ul.write(found, protocol, "error").value == body
 
 
+def quotas(*violations: dict[str, str]) -> list[dict[str, Any]]:
+    return [{"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [*violations]}]
+
+
+def limits(**metadata: str) -> list[dict[str, Any]]:
+    info = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "RATE_LIMIT_EXCEEDED"}
+    return [{**info, "domain": "googleapis.com", "metadata": metadata}]
+
+
+MINUTE = {"quotaMetric": "requests", "quotaId": "GenerateRequestsPerMinutePerProjectPerModel-FreeTier"}
+DAY = {"quotaMetric": "requests", "quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier", "quotaValue": "20"}
+EXCEEDED = "You exceeded your current quota. * Quota exceeded for metric: requests, limit: {}, model: m"
+
+
+@pytest.mark.parametrize("protocol", [INTERACTIONS, GENERATE, CHAT])
+@pytest.mark.parametrize(
+    ("message", "details", "kind"),
+    [
+        ("m", quotas(DAY), "quota"),
+        ("m", quotas(MINUTE, DAY), "quota"),
+        ("m", quotas(MINUTE), "rate_limit"),
+        ("m", quotas({**MINUTE, "quotaValue": "0"}), "quota"),
+        (
+            "m",
+            limits(quota_limit="GenerateContentRequestsPerMinutePerProjectPerRegion", quota_limit_value="0"),
+            "quota",
+        ),
+        ("m", limits(quota_limit="GenerateRequestsPerDayPerProject", quota_limit_value="50"), "quota"),
+        ("m", limits(quota_limit="GenerateRequestsPerMinute", quota_limit_value="50"), "rate_limit"),
+        (EXCEEDED.format(0), [], "quota"),
+        (EXCEEDED.format(20), [], "rate_limit"),
+        (EXCEEDED.format("0.5"), [], "rate_limit"),
+        ("Gemini 2.5 Pro Preview doesn't have a free quota tier.", [], "quota"),
+        ("m", ["PerDay", {"violations": None}, {"violations": [None, {"quotaId": 1}], "metadata": []}], "rate_limit"),
+    ],
+)
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_quota_of_a_day_or_of_zero_is_used_up(
+    message: str, details: Any, kind: str, protocol: str, wrapped: bool
+) -> None:
+    delay = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "18s"}
+    body = google(429, "RESOURCE_EXHAUSTED", message, details=[*details, delay])
+    assert class_of([body] if wrapped else body, protocol, 429) == kind
+    done = ul.convert(body, source=protocol, target=RESPONSES, kind="error", http={"status": 429})
+    assert done.value["error"]["type"] == {"quota": "insufficient_quota"}.get(kind, "rate_limit_error")
+    assert (done.http.get("headers") or {}).get("x-should-retry") == ("false" if kind == "quota" else None)
+
+
 def test_the_code_of_an_interaction_stays_beside_the_class_of_its_message() -> None:
     body = {"error": {"code": "invalid_request", "message": "API key not valid."}}
     assert class_of(body, INTERACTIONS, 400) == "authentication"

@@ -66,6 +66,37 @@ def test_a_delay_in_the_body_becomes_a_header(source: str, target: str) -> None:
     assert not [loss for loss in done.losses if "details" in loss.path]
 
 
+@pytest.mark.parametrize("protocol", [GENERATE, INTERACTIONS])
+@pytest.mark.parametrize(
+    ("delay", "after"),
+    [
+        ("18.500s", {"retry-after": "19", "retry-after-ms": "18500"}),
+        ("0.000000010s", {"retry-after": "1", "retry-after-ms": "0"}),
+        ("53.150361113s", {"retry-after": "54", "retry-after-ms": "53150"}),
+        ("60.000s", {"retry-after": "60"}),
+        ("nans", None),
+        ("infs", None),
+        ("-5s", None),
+        ("1e3s", None),
+        ("18.5", None),
+    ],
+)
+def test_a_delay_has_as_many_digits_as_its_provider_writes(delay: str, after: Node | None, protocol: str) -> None:
+    body = google_body(429, "RESOURCE_EXHAUSTED", "m", {**RETRY, "retryDelay": delay})
+    same = ul.convert(body, source=protocol, target=protocol, kind="error", http={"status": 429})
+    assert same.value == body
+    done = ul.convert(body, source=protocol, target=CHAT, kind="error", http={"status": 429})
+    assert done.http.get("headers") == after
+
+
+def test_another_delay_is_written_with_the_digits_it_needs() -> None:
+    found = ul.read(google_body(429, "RESOURCE_EXHAUSTED", "m", {**RETRY, "retryDelay": "18.500s"}), GENERATE, "error")
+    for seconds, delay in ((7.25, "7.250s"), (7.123456, "7.123456s"), (7, "7.000s")):
+        found.error["retry_after"] = seconds
+        (detail,) = ul.write(found, GENERATE, "error").value["error"]["details"]
+        assert detail["retryDelay"] == delay
+
+
 def test_a_date_without_the_time_it_was_sent_stays_a_date() -> None:
     until = "Sat, 21 Nov 2026 10:01:30 GMT"
     http = {"status": 503, "headers": {"Retry-After": until}}

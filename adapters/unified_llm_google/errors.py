@@ -8,13 +8,14 @@ https://google.aip.dev/193
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from unified_llm.engine.pairs.mapping import lookup
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.error_headers import HINTS, sent_status, stop_retries, write_hints
-from unified_llm.engine.shared.error_messages import class_by_message
+from unified_llm.engine.shared.error_messages import class_by_details, class_by_message
 
 __all__ = [
     "INFO",
@@ -34,6 +35,8 @@ __all__ = [
 Node = dict[str, Any]
 
 _RETRY = "type.googleapis.com/google.rpc.RetryInfo"
+# Protobuf writes 0, 3, 6 or 9 digits after the point, zeros among them.
+_DELAY = re.compile(r"(\d{1,12})(?:\.(\d{1,9}))?s", re.ASCII)
 INFO = "type.googleapis.com/google.rpc.ErrorInfo"
 # Reasons that are more specific than the status.
 _REASONS = {"API_KEY_INVALID": "authentication", "API_KEY_EXPIRED": "authentication"}
@@ -79,9 +82,11 @@ def by_reason(details: Any) -> str | None:
     return None
 
 
-def by_words(kind: str | None, message: Any) -> str | None:
-    """The class of an error whose word means the class `kind`, by its message too."""
-    return "context_overflow" if kind == "invalid_request" and is_overflow(message) else class_by_message(kind, message)
+def by_words(kind: str | None, message: Any, details: Any = None) -> str | None:
+    """The class of an error whose word means the class `kind`, by its message and its details too."""
+    if kind == "invalid_request" and is_overflow(message):
+        return "context_overflow"
+    return class_by_details(class_by_message(kind, message), details)
 
 
 def by_status(status: Any) -> str | None:
@@ -119,16 +124,16 @@ def read_retry(details: list[Any], error: Node, r: Reader) -> list[Any]:
         if type(detail) is not dict or detail.get("@type") != _RETRY or detail.keys() != {"@type", "retryDelay"}:
             continue
         delay = detail["retryDelay"]
-        try:
-            seconds = float(delay.removesuffix("s")) if type(delay) is str and delay.endswith("s") else None
-        except ValueError:
-            seconds = None
-        if seconds is None:
+        found = _DELAY.fullmatch(delay) if type(delay) is str else None
+        if found is None:
             continue
-        value: int | float = int(seconds) if seconds.is_integer() and "." not in delay else seconds
-        if f"{value}s" == delay:
+        value: int | float = int(found[1]) if found[2] is None else float(delay[:-1])
+        digits = 0 if found[2] is None else len(found[2])
+        if _delay(value, digits) == delay:
             error["retry_after"] = value
             r.form(error, "retry", index)
+            if _delay(value) != delay:
+                r.form(error, "retry_digits", digits)
             r.place(error, ("retry_after",), ("details", index, "retryDelay"))
             return [*details[:index], *details[index + 1 :]]
     return details
@@ -137,6 +142,13 @@ def read_retry(details: list[Any], error: Node, r: Reader) -> list[Any]:
 def write_retry(c: Node, details: list[Any], w: Writer) -> None:
     """Put a retry delay back among the details."""
     if type(c.get("retry_after")) in (int, float):
-        place = w.form(c, "retry")
-        detail = {"@type": _RETRY, "retryDelay": f"{c.pop('retry_after')}s"}
+        place, digits = w.form(c, "retry"), w.form(c, "retry_digits")
+        seconds = c.pop("retry_after")
+        delay = _delay(seconds, digits) if type(digits) is int else _delay(seconds)
+        detail = {"@type": _RETRY, "retryDelay": delay if float(delay[:-1]) == seconds else _delay(seconds)}
         details.insert(place if type(place) is int else len(details), detail)
+
+
+def _delay(seconds: float, digits: int | None = None) -> str:
+    """A duration as JSON has it; `digits` are those after its point."""
+    return f"{seconds}s" if digits is None else f"{seconds:.{digits}f}s"

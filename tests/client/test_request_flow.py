@@ -116,6 +116,21 @@ def test_trap_034_a_permanent_error_is_not_tried_again(ask_for: Call, waits: lis
 
 
 @both
+def test_a_quota_of_the_day_is_not_tried_again_after_the_delay_of_the_minute(ask_for: Call, waits: list[float]) -> None:
+    details = [
+        {"@type": "type.googleapis.com/google.rpc.QuotaFailure",
+         "violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]},
+        {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "3s"},
+    ]  # fmt: skip
+    body = {"error": {"code": 429, "message": "m", "status": "RESOURCE_EXHAUSTED", "details": details}}
+    canned = Canned(refusal(429, body), protocol="google-generate-content")
+    with pytest.raises(ul.QuotaExceededError) as caught:
+        ask_for(PLAIN, canned)
+    assert caught.value.retry_after == 3
+    assert len(canned.seen) == 1 and waits == []
+
+
+@both
 def test_a_server_that_says_not_to_is_not_asked_again(ask_for: Call) -> None:
     canned = Canned(refusal(500, {"error": {"message": "m"}}, x_should_retry="false"), CHAT)
     with pytest.raises(ul.ServerError):

@@ -112,7 +112,7 @@ def read_error_node(w: Node, doc: Node, r: Reader) -> Node:
 
 def _typed(word: Any, message: Any, details: Any, status: Any) -> str:
     kind = lookup(ERROR_TYPES.reads, word) or by_status(status)
-    return by_reason(details) or by_words(kind, message) or "other"
+    return by_reason(details) or by_words(kind, message, details) or "other"
 
 
 def _read_reason(given: list[Any], details: list[Any], error: Node, r: Reader) -> list[Any]:

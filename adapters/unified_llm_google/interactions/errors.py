@@ -71,7 +71,7 @@ def _outside(error: Node, r: Reader) -> Node:
     """The HTTP part beside the body."""
     read_http(error, r)
     if error["type"] == "other" and error.get("code") not in TYPES:
-        error["type"] = by_words(by_status(error.get("status")), error.get("message")) or "other"
+        error["type"] = by_words(by_status(error.get("status")), error.get("message"), error.get("details")) or "other"
     return _marked(error, r)
 
 
@@ -107,7 +107,7 @@ def read_error_body(w: Node, r: Reader) -> Node:
         r.form(error, "code", "unread" if "code" in w else "absent")
     if "message" in w:
         error["message"] = w.pop("message")
-    error["type"] = by_words(error["type"], error.get("message"))
+    error["type"] = by_words(error["type"], error.get("message"), error.get("details", w.get("details")))
     return _marked(error, r)
 
 

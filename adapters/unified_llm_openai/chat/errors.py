@@ -16,6 +16,7 @@ from unified_llm.engine.pairs.mapping import Fated
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.error_headers import read_hints, read_http
+from unified_llm.engine.shared.error_messages import class_by_details
 
 from ..errors import TYPES, classify, fit_code, is_shared, pop_http, tell_type, write_http
 from .error_places import PLACES, mark_places, marked_places, placed, read_places
@@ -124,7 +125,7 @@ def _typed(error: Node, own: Node | None, r: Reader) -> Node:
     status = r.http.get("status")
     status = status if type(status) is int else None
     kind = _meant(word, error.get("code"), r) or classify(word, error.get("code"), error.get("message"), status)
-    error["type"] = kind
+    kind = error["type"] = class_by_details(kind, own.get("details") if own else None) or kind
     if "type" in places:
         error["native_type"] = word
     elif own is not None and "type" in own and (word is None or type(word) is str):

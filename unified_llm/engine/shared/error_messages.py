@@ -4,7 +4,8 @@ status for every bad request.
 Bedrock, Text Generation Inference, llama.cpp, LiteLLM and others have their own words for a prompt that is too long;
 Anthropic refuses with a bad request an account that is used up and content that its filter stops, and xAI and Google
 refuse a wrong key with one, and an account that is used up as one that sends too much. When to come back is only in the
-message too, at times.
+message too, at times. A quota of a day, or of zero, has the word and the status of requests that come too fast; only
+the details name it, or the message.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 from .error_headers import seconds_of
 
-__all__ = ["class_by_message", "class_of", "wait_by_message"]
+__all__ = ["class_by_details", "class_by_message", "class_of", "wait_by_message"]
 
 _VAGUE = (None, "invalid_request", "server_error", "other")
 # What some refuse an account with that is used up: waiting and another model do not help.
@@ -50,9 +51,12 @@ _SIGNS = {
         "monthly spending cap",
         "billing hard limit",
         "budget has been exceeded",
+        "have a free quota tier",
     ),
     "authentication": ("incorrect api key", "api key not valid"),
 }
+# "Quota exceeded for metric: ..., limit: 0, model: ...": a model that the plan does not include.
+_NO_LIMIT = re.compile(r"\blimit: 0(?![\d.,]*\d)", re.ASCII)
 
 
 def class_by_message(kind: str | None, message: Any) -> str | None:
@@ -64,12 +68,47 @@ def class_by_message(kind: str | None, message: Any) -> str | None:
     'rate_limit'
     >>> class_by_message("rate_limit", "Your prepayment credits are depleted.")
     'quota'
+    >>> [class_by_message("rate_limit", f"Quota exceeded, limit: {limit}, model: m") for limit in (0, 20)]
+    ['quota', 'rate_limit']
     """
     if type(message) is not str or not (kind in _VAGUE or kind in _PERHAPS_QUOTA):
         return kind
     text = message.lower()
+    if kind == "rate_limit" and _NO_LIMIT.search(text):
+        return "quota"
     found = next((shown for shown, signs in _SIGNS.items() if any(sign in text for sign in signs)), kind)
     return found if kind in _VAGUE or found == "quota" else kind
+
+
+def class_by_details(kind: str | None, details: Any) -> str | None:
+    """The class of an error by its details (`google.rpc`) too: a quota of a day or of zero is one that is used up.
+
+    A short delay beside it is that of the quota of a minute: the next attempt fails as well.
+
+    https://github.com/googleapis/googleapis/blob/master/google/rpc/error_details.proto
+
+    >>> details = [{"violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}]
+    >>> class_by_details("rate_limit", details), class_by_details("rate_limit", [{"violations": [{}]}])
+    ('quota', 'rate_limit')
+    """
+    if kind != "rate_limit" or type(details) is not list:
+        return kind
+    for detail in details:
+        if type(detail) is not dict:
+            continue
+        violations = detail.get("violations")
+        if any(map(_used_up, violations if type(violations) is list else ())) or _used_up(detail.get("metadata")):
+            return "quota"
+    return kind
+
+
+def _used_up(quota: Any) -> bool:
+    """Whether a quota that was exceeded is one of a day, or zero."""
+    if type(quota) is not dict:
+        return False
+    named = (quota.get(key) for key in ("quotaId", "quota_limit"))
+    limit = (quota.get(key) for key in ("quotaValue", "quota_limit_value"))
+    return any(type(name) is str and "PerDay" in name for name in named) or any(each in ("0", 0) for each in limit)
 
 
 def class_of(kind: str | None, message: Any, status: Any, by_status: Mapping[int, str]) -> str:
