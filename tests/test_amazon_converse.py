@@ -222,7 +222,7 @@ def test_documents_have_names_that_the_api_takes() -> None:
     asked = {"model": "m", "input": [{"role": "user", "content": [{"type": "input_text", "text": "Read"}, *files]}]}
     done = ul.convert(asked, source="openai-responses", target=CONVERSE)
     names = [block["document"]["name"] for block in done.value["messages"][0]["content"][1:]]
-    assert names == ["a-b-c-pdf", "a-b-c-pdf (2)"]
+    assert names == ["a-b-c", "a-b-c (2)"]
 
 
 def test_the_adapter_speaks_of_no_field_twice() -> None:

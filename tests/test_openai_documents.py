@@ -172,3 +172,91 @@ def test_a_request_to_a_model_that_thinks_has_no_log_probabilities(target: str, 
     told = {loss.path: (loss.capability, loss.fate) for loss in done.losses}
     assert bool(sent) is (effort == "none")
     assert told.get(path) == (None if sent else ("output.logprobs", "lost"))
+
+
+PDF, WORD = "application/pdf", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+
+
+def document(source: str, name: str, kind: str = PDF) -> dict[str, Any]:
+    """A document in a message of the user, and in the result of a tool where that may hold one."""
+    words = {"pdf": "pdf", "document": "docx", "plain": "txt"}
+    if source == "amazon-converse":
+        word = words[kind.rpartition("/")[2].rpartition(".")[2]]
+        parts = [{"text": "Read"}, {"document": {"name": name, "format": word, "source": {"bytes": "JVBERg=="}}}]
+        return {"messages": [{"role": "user", "content": parts}]}
+    if source == "google-generate-content":
+        data = {"mimeType": kind, "data": "JVBERg==", "displayName": name}
+        return {"contents": [{"role": "user", "parts": [{"text": "Read"}, {"inlineData": data}]}]}
+    data = {"type": "base64", "media_type": kind, "data": "JVBERg=="}
+    file = {"type": "document", "source": data, "title": name}
+    history = [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "f", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": [file]}, file]},
+    ]
+    return {"model": "m", "max_tokens": 99, "messages": history}
+
+
+def names_in(value: Any) -> list[str]:
+    """The names of files in a document, in their order."""
+    if type(value) is list:
+        return [name for each in value for name in names_in(each)]
+    if type(value) is not dict:
+        return []
+    own = [value[key] for key in ("filename", "title", "displayName", "name") if key in value and "role" not in value]
+    inner = [name for each in value.values() for name in names_in(each)]
+    return [*(own if value.keys() & {"file_data", "inlineData", "source", "data"} else []), *inner]
+
+
+@pytest.mark.parametrize("target", [CHAT, RESPONSES])
+@pytest.mark.parametrize(
+    ("source", "name", "kind", "written"),
+    [
+        ("anthropic-messages", "Report v1.2", PDF, "Report v1.2.pdf"),
+        ("anthropic-messages", "report.PDF", PDF, "report.PDF"),
+        ("anthropic-messages", "report.docx", PDF, "report.docx.pdf"),
+        ("anthropic-messages", "Letter", WORD, "Letter.docx"),
+        ("anthropic-messages", "a name", "application/x-unknown", "a name"),
+        ("google-generate-content", "report", PDF, "report.pdf"),
+        ("google-generate-content", "notes.py", "text/x-python", "notes.py"),
+        ("google-generate-content", "notes.py", "text/plain", "notes.py"),
+        ("google-generate-content", "notes", "text/plain", "notes.txt"),
+        ("google-generate-content", ".notes", "text/plain", ".notes.txt"),
+        ("amazon-converse", "report", PDF, "report.pdf"),
+        ("amazon-converse", "letter", WORD, "letter.docx"),
+    ],
+)
+def test_a_name_has_the_ending_of_its_type(source: str, name: str, kind: str, written: str, target: str) -> None:
+    """OpenAI knows a file by the ending of its name, and refuses one without."""
+    body = document(source, name, kind)
+    done = ul.convert(body, source=source, target=target)
+    found = names_in(done.value)
+    assert found and set(found) == {written}
+    keys = {"title", "displayName", "name"}
+    told = [loss.fate for loss in done.losses if loss.path.rpartition("/")[2] in keys]
+    assert told == ["approximated"] * len(found) if written != name or "title" in str(body) else not told
+    assert ul.convert(body, source=source, target=source).value == body
+    assert ul.convert(done.value, source=target, target=target).value == done.value
+
+
+@pytest.mark.parametrize("source", [CHAT, RESPONSES])
+@pytest.mark.parametrize("between", ["anthropic-messages", "google-generate-content", "amazon-converse"])
+@pytest.mark.parametrize("name", ["report.pdf", "report"])
+def test_a_name_comes_back_as_it_was(source: str, between: str, name: str) -> None:
+    """A name that the API takes; one without an ending, which it refuses, has one then."""
+    file: dict[str, Any] = {"filename": name, "file_data": "data:application/pdf;base64,JVBERg=="}
+    if source == CHAT:
+        content = [{"type": "text", "text": "Read"}, {"type": "file", "file": file}]
+        body: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": content}]}
+    else:
+        content = [{"type": "input_text", "text": "Read"}, {"type": "input_file", **file}]
+        body = {"model": "m", "input": [{"type": "message", "role": "user", "content": content}]}
+    there = ul.convert(body, source=source, target=between).value
+    assert names_in(ul.convert(there, source=between, target=source).value) == ["report.pdf"]
+    assert ul.convert(body, source=source, target=source).value == body
+
+
+def test_the_name_of_a_converse_document_comes_back_from_a_file() -> None:
+    body = document("amazon-converse", "report")
+    there = ul.convert(body, source="amazon-converse", target=RESPONSES).value
+    assert names_in(ul.convert(there, source=RESPONSES, target="amazon-converse").value) == ["report"]

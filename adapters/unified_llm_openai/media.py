@@ -81,17 +81,47 @@ def write_bare(c: Node, key: str, w: Writer) -> None:
 _SUFFIXES = {kind: f".{ending}" for ending, kind in TYPES.items()}
 
 
+# What a name of a text may end in, the language of a program among it; the binary types have one ending each.
+_ENDING = re.compile(r"\.[a-z][a-z0-9]{0,7}", re.IGNORECASE | re.ASCII)
+_TEXTS = frozenset(("application/json", "application/xml"))
+
+
 def name_file(c: Node, wire: Node, w: Writer) -> None:
     """Data require a file name, without which the API refuses a request: the title another protocol has, or a made one.
 
-    https://github.com/laravel/ai/issues/321
+    The API takes a file's type from the ending of its name: a name without one gets that of the media type.
+
+    https://github.com/laravel/ai/issues/321 https://platform.openai.com/docs/guides/pdf-files
     """
-    if "file_data" not in wire or "filename" in wire:
+    if "file_data" not in wire:
         return
-    if type(c.get("title")) is str:
-        wire["filename"] = c["title"]
-        c["title"] = Fated("approximated", "as the name of the file")
+    head = _HEAD.match(wire["file_data"]) if type(wire["file_data"]) is str else None
+    kind = head[1].lower() if head is not None else ""
+    if "filename" in wire:
+        named = _with_ending(wire["filename"], kind) if w.crosses else wire["filename"]
+        if named != wire["filename"]:
+            wire["filename"] = named
+            c["filename"] = Fated("approximated", f"sent as {named!r}")
+    elif type(c.get("title")) is str:
+        named = wire["filename"] = _with_ending(c["title"], kind)
+        sent = "as the name of the file" if named == c["title"] else f"as the name of the file, {named!r}"
+        c["title"] = Fated("approximated", sent)
     elif type(wire["file_data"]) is str and w.crosses:
-        head = _HEAD.match(wire["file_data"])
-        wire["filename"] = f"document{_SUFFIXES.get(head[1].lower(), '') if head is not None else ''}"
+        wire["filename"] = f"document{_SUFFIXES.get(kind, '')}"
         w.added(wire, "filename", "the API demands one")
+
+
+def _with_ending(name: Any, kind: str) -> Any:
+    """A file's name with the ending of its media type, if its own one does not fit.
+
+    >>> [_with_ending(name, "application/pdf") for name in ("Report v1.2", "report.PDF", "report.docx")]
+    ['Report v1.2.pdf', 'report.PDF', 'report.docx.pdf']
+    >>> [_with_ending(name, "text/plain") for name in ("notes", "notes.py")], _with_ending("notes", "")
+    (['notes.txt', 'notes.py'], 'notes')
+    """
+    ending = _SUFFIXES.get(kind)
+    if ending is None or type(name) is not str or not name.strip() or name.lower().endswith(ending):
+        return name
+    is_text = kind.startswith("text/") or kind in _TEXTS
+    dot = name.rfind(".")
+    return name if is_text and dot > 0 and _ENDING.fullmatch(name, dot) else name + ending

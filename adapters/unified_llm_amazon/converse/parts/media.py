@@ -263,7 +263,10 @@ _LONGEST = 200
 
 
 def _write_name(c: Node, wire: Node, w: Writer) -> None:
-    """The name of a document, which the model sees: plain characters, each name once in a request."""
+    """The name of a document, which the model sees: plain characters, each name once in a request.
+
+    It has no dot, and the format stands beside it: the ending of a file's name is left out.
+    """
     key = next((key for key in ("title", "filename") if type(c.get(key)) is str and c[key]), None)
     if is_own(w):
         if type(c.get("title")) is str:
@@ -271,7 +274,9 @@ def _write_name(c: Node, wire: Node, w: Writer) -> None:
         return
     seen: Node = w.context.setdefault("names", {})
     given = c[key] if key is not None else _UNNAMED
-    name = _BLANK.sub(" ", _NAME.sub("-", given)).strip()[:_LONGEST] or _UNNAMED
+    ending = f".{wire.get('format')}"
+    stem = given[: -len(ending)] if given.lower().endswith(ending) else given
+    name = _BLANK.sub(" ", _NAME.sub("-", stem)).strip()[:_LONGEST] or _UNNAMED
     count = seen[name] = seen.get(name, 0) + 1
     if count > 1:
         name = f"{name[: _LONGEST - 8]} ({count})"
