@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import pydoc
 import re
 from typing import Any
@@ -179,6 +180,22 @@ def test_settings_tools_and_what_only_one_provider_knows() -> None:
     assert body["new_thing"] == 1
 
 
+@pytest.mark.parametrize("effort", [None, "none", "minimal", "low", "medium", "high", "xhigh", "max"])
+def test_a_known_effort_is_sent_and_a_new_one_in_extra_body(effort: str | None) -> None:
+    canned = Canned("openai-responses", response(message("Hi")))
+    client = ul.Client(canned.upstream)
+    client.responses.create(input="Hi", reasoning={"effort": effort})
+    client.responses.create(input="Hi", reasoning={"summary": "auto"}, extra_body={"reasoning": {"effort": "ultra"}})
+    sent = [json.loads(request.content)["reasoning"] for request in canned.requests]
+    assert [each.get("effort") for each in sent] == [effort, "ultra"]
+
+
+def test_a_new_effort_of_a_wire_request_is_sent() -> None:
+    body = {"model": "m", "input": "Hi", "reasoning": {"effort": "ultra"}}
+    done = ul.convert(body, source="openai-responses", target="openai-chat")
+    assert done.value["reasoning_effort"] == "ultra" and not done.losses
+
+
 def test_headers_of_a_call() -> None:
     canned = Canned("openai-responses", response(message("Hi")))
     ul.Client(canned.upstream, headers={"x-one": "1"}).responses.create(input="Hi", extra_headers={"x-two": "2"})
@@ -194,6 +211,10 @@ def test_headers_of_a_call() -> None:
         ({"new_thing": 1}, TypeError, "extra_body"),
         ({"temperature": "hot"}, ul.InvalidBody, "/temperature"),
         ({"reasoning": {"effort": 3}}, ul.InvalidBody, "/reasoning/effort"),
+        ({"reasoning": {"effort": "hgh"}}, ul.InvalidBody, "^/reasoning/effort: .*did you mean 'high'.*extra_body="),
+        ({"reasoning": ul.ReasoningConfig(effort="HIGH")}, ul.InvalidBody, "did you mean 'high'"),
+        ({"reasoning": {"effort": "maximum"}}, ul.InvalidBody, "did you mean 'max'"),
+        ({"reasoning": {"effort": "off"}}, ul.InvalidBody, "known: none, minimal, low, medium, high, xhigh, max;"),
         ({"input": [{"role": "user", "content": [{"type": "image_url", "image_url": "x"}]}]}, ul.InvalidBody,
          "/input/0/content/0/type"),
         ({"input": [{"type": "mesage", "role": "user"}]}, ul.InvalidBody, "did you mean 'message'"),

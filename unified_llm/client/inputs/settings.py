@@ -1,4 +1,8 @@
-"""The settings of a request, as a caller passes them: their types, and the names of fields in them."""
+"""The settings of a request, as a caller passes them: their types, the names of fields in them, and words of effort.
+
+A request of a wire protocol may have words that are newer than this library; they are sent as they are. Here a new one
+has `extra_body=`, and a misspelled one would be a budget of the library's choice, or a refused request.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from ...engine.pairs.mapping import json_types
 from ...foundation.errors import InvalidBody
 from ...foundation.json_paths import pointer
 
-__all__ = ["check_settings"]
+__all__ = ["check_settings", "unknown_effort"]
 
 Node = dict[str, Any]
 
@@ -56,3 +60,25 @@ def _check_by_model(settings: Node) -> None:
         value = getattr(made, name, None)
         if isinstance(value, Model):
             check_fields(value, (name,))
+    effort = made.reasoning.effort if made.reasoning is not None else None
+    if effort is not None and (unknown := unknown_effort(effort)):
+        raise InvalidBody("/reasoning/effort", f"{unknown}; pass a provider's own word in extra_body=")
+
+
+def unknown_effort(effort: str) -> str | None:
+    """Why a word is refused as an effort; None for one that the library maps to every provider.
+
+    >>> unknown_effort("hgh"), unknown_effort("high")
+    ("unknown effort 'hgh'; did you mean 'high'? known: none, minimal, low, medium, high, xhigh, max", None)
+    """
+    from difflib import get_close_matches
+
+    from ...models.effort import EFFORTS
+
+    if effort in EFFORTS:
+        return None
+    word = effort.lower()
+    begun = [each for each in EFFORTS if len(word) > 2 and (word.startswith(each) or each.startswith(word))]
+    near = begun or get_close_matches(word, EFFORTS, 1)
+    meant = f"did you mean {near[0]!r}? " if near else ""
+    return f"unknown effort {effort!r}; {meant}known: {', '.join(EFFORTS)}"
