@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
+import pickle
+import re
 import subprocess
 import sys
 from typing import Any
@@ -11,7 +15,7 @@ from pydantic import BaseModel
 
 import unified_llm as ul
 from client.providers import Canned, message, response
-from unified_llm.client.inputs import unknown_arguments
+from unified_llm.client.inputs import attributes, unknown_arguments
 from unified_llm.client.requests import OPTIONS
 from unified_llm.types._tables import KEYS
 
@@ -48,6 +52,88 @@ def test_an_unknown_argument(name: str, hint: str) -> None:
     text = told(**{name: 1})
     assert text.startswith(f"unknown argument {name!r}; ")
     assert hint in text
+
+
+CREATE = "use client.responses.create(model=..., input=...)"
+
+
+@pytest.mark.parametrize("kind", [ul.Client, ul.AsyncClient])
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("chat", CREATE),
+        ("messages", CREATE),
+        ("completions", CREATE),
+        ("generate_content", CREATE),
+        ("converse", CREATE),
+        ("interactions", CREATE),
+        ("models.generate_content", CREATE),
+        ("stream", "stream=True)"),
+        ("responses.stream", "stream=True)"),
+        ("models.generate_content_stream", "stream=True)"),
+        ("beta", "client.responses.parse(text_format=...)"),
+        ("chats", "client.responses.create(previous=result, input=...)"),
+        ("embeddings", "use the provider's SDK"),
+        ("files", "use the provider's SDK"),
+        ("create", "use client.responses.create(...)"),
+        ("run", "use client.responses.run(...)"),
+        ("models.retrieve", "unified_llm.models.get('provider/model')"),
+        ("responses.count_tokens", "use client.count_tokens(model=..., input=...)"),
+        ("aio", "use unified_llm.AsyncClient()"),
+        ("response", "did you mean 'responses'?"),
+        ("model", "did you mean 'models'?"),
+        ("responses.creat", "did you mean 'create'?"),
+        ("with_raw_response", ".raw, .headers and .request_id"),
+    ],
+)
+def test_a_missing_attribute(kind: type, path: str, hint: str) -> None:
+    *way, name = path.split(".")
+    found: Any = kind()
+    for each in way:
+        found = getattr(found, each)
+    assert not hasattr(found, name)
+    with pytest.raises(AttributeError) as caught:
+        getattr(found, name)
+    text = str(caught.value)
+    assert text.startswith(f"{type(found).__name__!r} object has no attribute {name!r}; ") and hint in text
+
+
+def test_each_client_is_closed_in_its_own_way() -> None:
+    with pytest.raises(AttributeError, match=r"use client\.close\(\)$"):
+        ul.Client().aclose  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(AttributeError, match=r"use await client\.aclose\(\)$"):
+        ul.AsyncClient().close  # type: ignore[attr-defined]  # noqa: B018
+
+
+@pytest.mark.parametrize("kind", [ul.Client, ul.AsyncClient])
+def test_what_looks_for_attributes_finds_none(kind: type) -> None:
+    client = kind()
+    for each in (client, client.responses, client.models):
+        for name in ("quantum", "_repr_html_", "__wrapped__", "_core_"):
+            with pytest.raises(AttributeError, match=f"has no attribute '{name}'$"):
+                getattr(each, name)
+        assert getattr(each, "chat", None) is None
+        assert not {"chat", "messages"} & {name for name, _ in inspect.getmembers(each)} | {"chat"} & set(dir(each))
+        assert inspect.unwrap(each) is each and copy.copy(each) is not None
+    assert copy.copy(client) is client and copy.deepcopy(client) is client
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(client)
+    bare = object.__new__(kind)  # without its `__init__`: no endless search
+    with pytest.raises(AttributeError, match="_core"):
+        bare._core  # noqa: B018
+
+
+def test_what_the_hints_of_attributes_name_exists() -> None:
+    client = ul.Client()
+    for name, hints in attributes._HINTS.items():
+        target: Any = {"Client": client, "Responses": client.responses, "Models": client.models}[name]
+        for missing, hint in hints.items():
+            assert missing not in dir(target), missing
+            for path in re.findall(r"(?:client|unified_llm)((?:\.[A-Za-z_]+)+)", hint):
+                found: Any = client if f"client{path}" in hint else ul
+                for each in path[1:].split("."):
+                    found = getattr(found, each)
+                assert callable(found)
 
 
 def test_the_arguments_of_other_apis_are_no_arguments_here_and_what_is_meant_is() -> None:

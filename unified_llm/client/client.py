@@ -18,6 +18,7 @@ from ..provenance.vault import Vault
 from .call_flows import Core
 from .connections.io import AsyncWire, Wire
 from .inputs.argument_types import SETTINGS, check_arguments
+from .inputs.attributes import Hinted
 from .params import Given, Key, UpstreamLike, meanings
 from .results import ModelInfo, TokenCount
 from .sending.flows import Send, Steps, ado, adrive, do, drive
@@ -38,7 +39,7 @@ H = TypeVar("H")
 W = TypeVar("W")
 
 
-class _Both(Generic[H, W]):
+class _Both(Hinted, Generic[H, W]):
     """What both clients are made of: the settings, and the wire that waits as each of them does."""
 
     _waits: Callable[..., W]
@@ -191,7 +192,7 @@ class Client(_Both[httpx2.Client, Wire]):
         self.close()
 
 
-class Models:
+class Models(Hinted):
     """`client.models`."""
 
     def __init__(self, client: Client) -> None:
@@ -259,7 +260,7 @@ class AsyncClient(_Both[httpx2.AsyncClient, AsyncWire]):
         await self.aclose()
 
 
-class AsyncModels:
+class AsyncModels(Hinted):
     """`client.models`, in an event loop."""
 
     def __init__(self, client: AsyncClient) -> None:
