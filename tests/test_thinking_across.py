@@ -31,15 +31,16 @@ def budget_in(value: Node) -> int | None:
     return budget
 
 
+@pytest.mark.parametrize("model", ["gemini-2.5-flash", "gemini-3-pro-preview"])
 @pytest.mark.parametrize("control", [{"type": "enabled", "budget_tokens": 2_000}, {"type": "adaptive"}])
-def test_thinking_that_is_switched_on_is_shown_at_google(control: Node) -> None:
+def test_thinking_that_is_switched_on_is_shown_at_google(control: Node, model: str) -> None:
     """OpenAI's models get no request for summaries: it returns them to verified organizations only."""
     for display, shown in ((None, True), ("summarized", True), ("omitted", False)):
         thinking = control if display is None else {**control, "display": display}
         body = messages(thinking=thinking, max_tokens=8_000)
-        gemini = ul.convert(body, source=MESSAGES, target=GENERATE, model="gemini-2.5-flash").value
+        gemini = ul.convert(body, source=MESSAGES, target=GENERATE, model=model).value
         assert gemini["generationConfig"]["thinkingConfig"]["includeThoughts"] is shown
-        done = ul.convert(body, source=MESSAGES, target=INTERACTIONS, model="gemini-2.5-flash")
+        done = ul.convert(body, source=MESSAGES, target=INTERACTIONS, model=model)
         assert done.value["generation_config"]["thinking_summaries"] == ("auto" if shown else "none")
         added = [loss.path for loss in done.losses if loss.path.endswith("_summaries")]
         assert added == ([] if display else ["/generation_config/thinking_summaries"])

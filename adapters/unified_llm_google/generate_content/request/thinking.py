@@ -165,6 +165,11 @@ def _write_visibility(reasoning: Node, thinking: Node, w: Writer) -> None:
             reasoning["summary"] = Fated("approximated", "there is one kind of summary")
     elif lookup(_SHOWN, reasoning.get("display")) is not None:
         thinking["includeThoughts"] = _SHOWN[reasoning.pop("display")]
-    elif thinking and (w.doc.get("reasoning") or {}).get("control") in ("enabled", "adaptive"):
+    elif (w.doc.get("reasoning") or {}).get("control") in ("enabled", "adaptive") and (thinking or _thinks(w)):
         thinking["includeThoughts"] = True
         w.added(thinking, "includeThoughts", "reasoning is returned only on request")
+
+
+def _thinks(w: Writer) -> bool:
+    """Whether the model thinks, for a client of another protocol, which sees the thoughts that it requests."""
+    return w.crosses and profile(w.context.get("model"), w.protocol).reasoning.thinks
