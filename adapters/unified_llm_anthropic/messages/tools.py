@@ -1,9 +1,10 @@
 """Tools: functions, and the versioned types of what Anthropic defines, under the names two vendors share.
 
 The date in a type string (`web_search_20250305`) selects the behavior of a tool here and has no meaning elsewhere: it
-is a spelling, and written where the source names none is the oldest that every model still takes. Tools that no other
-API has (memory, text editor, toolsets, advisor) and unknown versions are kept whole. MCP servers stand beside the tools
-on the wire and among them in the canonical model (see mcp.py).
+is a spelling, and written where the source names none is the oldest that every model still takes (of the computer tool,
+of which models take one version each, that of the model). Tools that no other API has (memory, text editor, toolsets,
+advisor) and unknown versions are kept whole. MCP servers stand beside the tools on the wire and among them in the
+canonical model (see mcp.py).
 
 https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview
 """

@@ -40,11 +40,16 @@ def settle_own(c: Node, w: Writer, x: Joined) -> None:
 def settle_prompt(c: Node, w: Writer, x: Joined) -> None:
     """What counts of another protocol's request."""
     written: list[Any] = []
+    model = model_of(c, w)
     if type(c.get("tools")) is list:
         _allow(c, w)
         _call_directly(c, x)
+        if model.computer_tool == "":
+            _withhold_computer(c, w)
         written = w.context["tools written"] = write_tools(c["tools"], w)
         _close(written)
+        if model.computer_tool:
+            _name_computer(written, model.computer_tool)
     _hoist(c, w, x)
     if type(c.get("instructions")) is list:
         c["instructions"] = without_media(c["instructions"], w, "system is text only") or None
@@ -54,6 +59,8 @@ def settle_prompt(c: Node, w: Writer, x: Joined) -> None:
     if "tool_choice" in c or "parallel_tool_calls" in c:
         if written:
             _settle_choice(c, w, x)
+            if "tool_choice" in model.refuses:
+                _free_choice(c, x)
         else:
             _withhold_choice(c, x)
     if "reasoning" in c and type(c["reasoning"]) is dict:
@@ -82,6 +89,8 @@ def settle_foreign(c: Node, w: Writer, x: Joined) -> None:
         _settle_sampling(c, x, model)
     if c.get("stop"):
         _settle_stop(c, w, x)
+    if type(c.get("context_management")) is list:
+        _settle_compaction(c, x, model)
     for index, _ in enumerate(c.pop("include", None) or ()):
         w.report(w.doc, ("include", index), "lost")
 
@@ -152,6 +161,17 @@ def _settle_choice(c: Node, w: Writer, x: Joined) -> None:
             _settle_allowed(c, w, x)
     elif choice is None and type(c.get("parallel_tool_calls")) is bool:
         x.supply(c, ("tool_choice",), "auto", "required beside the setting of parallel calls")
+
+
+def _free_choice(c: Node, x: Joined) -> None:
+    """Leave it to the model whether it calls a tool, where it refuses a request that forces a call.
+
+    https://platform.claude.com/docs/en/models/fable-5-1/whats-new-fable-5-1#forced-tool-use-is-not-supported
+    """
+    choice: Any = c.get("tool_choice")
+    if choice == "required" or type(choice) is dict:
+        x.lost(c, ("tool_choice",), "the model refuses a forced call")
+        c["tool_choice"] = "auto"
 
 
 def _withhold_choice(c: Node, x: Joined) -> None:
@@ -238,6 +258,26 @@ def _call_directly(c: Node, x: Joined) -> None:
             c["tools"][number] = x.replaced(tool, {key: tool[key] for key in tool if key != "allowed_callers"})
 
 
+def _withhold_computer(c: Node, w: Writer) -> None:
+    """Models from Claude 5.5 on use a computer by a toolset, which has a call of its own for each action."""
+    kept = [tool for tool in c["tools"] if type(tool) is not dict or tool.get("type") not in _COMPUTERS]
+    if len(kept) < len(c["tools"]):
+        for tool in c["tools"]:
+            if type(tool) is dict and tool.get("type") in _COMPUTERS:
+                w.drop(tool, "the model takes no computer tool of this kind")
+        c["tools"] = kept
+
+
+def _name_computer(written: list[Any], version: str) -> None:
+    """The computer tool in the version of the model, which refuses the others."""
+    for tool in written:
+        if type(tool) is dict and tool.get("type") == _COMPUTER:
+            tool["type"] = version
+
+
+_COMPUTERS = frozenset(("computer", "computer_use_preview"))
+_COMPUTER = "computer_20250124"
+
 # ---- limit, sampling, stop ------------------------------------------------------------------------------------------
 
 
@@ -303,3 +343,25 @@ def _settle_stop(c: Node, w: Writer, x: Joined) -> None:
 
 
 _BLANK = "blank texts are refused"
+
+
+def _settle_compaction(c: Node, x: Joined, model: ModelProfile) -> None:
+    """Compaction at a number of tokens that the API takes, and of models that it compacts for.
+
+    https://platform.claude.com/docs/en/build-with-claude/compaction-threshold
+    """
+    if "context_management" in model.refuses:
+        x.lost(c, ("context_management",), "the model refuses it")
+        del c["context_management"]
+        return
+    edits = c["context_management"]
+    for number, edit in enumerate(edits):
+        said = edit.get("compact_threshold") if type(edit) is dict else None
+        if type(said) is int and said < _LEAST_TRIGGER:
+            if edits is c["context_management"]:
+                c["context_management"] = [*edits]
+            x.approximated(edit, ("compact_threshold",), f"the least is {_LEAST_TRIGGER}")
+            c["context_management"][number] = x.replaced(edit, {**edit, "compact_threshold": _LEAST_TRIGGER})
+
+
+_LEAST_TRIGGER = 50_000

@@ -34,7 +34,7 @@ def thinking_form(request: Node, w: Writer) -> str:
         return ""
     if is_own_born(request, w):
         return str(request["reasoning"].get("control") or "")
-    return str(_planned(request, model_of(request, w).reasoning).sent.get("control") or "")
+    return str(_planned(request, model_of(request, w)).sent.get("control") or "")
 
 
 def model_of(request: Node, w: Writer) -> ModelProfile:
@@ -44,7 +44,7 @@ def model_of(request: Node, w: Writer) -> ModelProfile:
 
 def settle_thinking(c: Node, w: Writer, x: Joined) -> None:
     """Make the reasoning settings of a request what the model supports of `thinking` and effort."""
-    wish = _planned(w.doc, model_of(c, w).reasoning)
+    wish = _planned(w.doc, model_of(c, w))
     if wish.raised:
         x.approximated(c, ("max_output_tokens",), "raised above the thinking budget")
     if wish.limit is not None:
@@ -58,12 +58,13 @@ def settle_thinking(c: Node, w: Writer, x: Joined) -> None:
         x.supply(c, ("reasoning", key), wish.sent[key], why)
 
 
-def _planned(request: Node, facts: ReasoningProfile) -> _Wish:
+def _planned(request: Node, model: ModelProfile) -> _Wish:
     """What becomes of the reasoning settings of a request.
 
     The repair of the history and the writer both go by it: where they differed, thoughts would be sent to a model that
     refuses them, or left out for one that requires them.
     """
+    facts = model.reasoning
     wish = _Wish(request, facts)
     effort, control, budget, left = wish.effort, wish.control, wish.budget, wish.left
     off = control == "disabled" or (control is None and (effort == "none" or budget == 0))
@@ -75,7 +76,7 @@ def _planned(request: Node, facts: ReasoningProfile) -> _Wish:
         _settle_off(wish)
     elif control in _CONTROLS or effort is not None or budget is not None or shown:
         _settle_effort(wish)
-        if _is_forced(request):
+        if _is_forced(request) and "tool_choice" not in model.refuses:
             _yield(wish)
         else:
             _settle_form(wish)

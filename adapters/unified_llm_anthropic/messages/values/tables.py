@@ -156,6 +156,7 @@ BETAS = {
     "context_management": "context-management-2025-06-27",
     "compact_20260112": "compact-2026-01-12",
     "computer_20250124": "computer-use-2025-01-24",
+    "computer_20251124": "computer-use-2025-11-24",
     "fallbacks": "server-side-fallback-2026-07-01",
     "task_budget": "task-budgets-2026-03-13",
     "tool_change": "mid-conversation-tool-changes-2026-07-01",
