@@ -9,6 +9,7 @@ import pytest
 import unified_llm as ul
 
 CHAT, RESPONSES, MESSAGES, CONVERSE = "openai-chat", "openai-responses", "anthropic-messages", "amazon-converse"
+GENERATE = "google-generate-content"
 Node = dict[str, Any]
 SCREEN = {"type": "computer_use_preview", "display_width": 1024, "display_height": 768, "environment": "browser"}
 FORCED = ["claude-fable-5-1", "claude-fable-5-2", "claude-mythos-5-1", "claude-opus-5-5", "claude-sonnet-5-5"]
@@ -107,3 +108,47 @@ def test_models_that_nothing_is_compacted_for(model: str) -> None:
     wire, told = sent(MESSAGES, model, context_management=[{"type": "compaction", "compact_threshold": 200_000}])
     assert "context_management" not in wire
     assert told["/context_management"] == ("lost", "the model refuses it")
+
+
+# ---- what is shown of thoughts at Converse --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "model", ["anthropic.claude-opus-4-7", "us.anthropic.claude-opus-5", "anthropic.claude-opus-5-5"]
+)
+def test_thoughts_are_shown_at_converse_where_the_client_requests_them(model: str) -> None:
+    thinking = {"thinking": {"type": "adaptive", "display": "summarized"}}
+    value, told = sent(CONVERSE, model, reasoning={"effort": "high", "summary": "auto"})
+    assert value["additionalModelRequestFields"] == thinking
+    assert told["/reasoning/summary"] == ("approximated", "sent as display 'summarized'")
+    body: Node = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}
+    body["generationConfig"] = {"thinkingConfig": {"includeThoughts": True}}
+    assert (
+        ul.convert(body, source=GENERATE, target=CONVERSE, model=model).value["additionalModelRequestFields"]
+        == thinking
+    )
+    body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}], **thinking}
+    done = ul.convert(body, source=MESSAGES, target=CONVERSE, model=model)
+    assert done.value["additionalModelRequestFields"] == thinking
+    assert not [loss for loss in done.losses if "display" in loss.path]
+
+
+def test_what_is_shown_anyway_is_not_sent() -> None:
+    """Models before Claude Opus 4.7 show their thoughts, and may not know the key."""
+    value, told = sent(CONVERSE, "anthropic.claude-opus-4-6-v1", reasoning={"effort": "high", "summary": "auto"})
+    assert value["additionalModelRequestFields"] == {"thinking": {"type": "adaptive"}}
+    assert told["/reasoning/summary"] == ("approximated", "what the model shows anyway")
+
+
+def test_what_is_shown_at_converse_is_read() -> None:
+    body: Node = {"messages": [{"role": "user", "content": [{"text": "Hi"}]}]}
+    body["additionalModelRequestFields"] = {"thinking": {"type": "adaptive", "display": "omitted"}}
+    assert ul.convert(body, source=CONVERSE, target=CONVERSE).value == body
+    done = ul.convert(body, source=CONVERSE, target=MESSAGES, model="claude-opus-4-6")
+    assert done.value["thinking"] == {"type": "adaptive", "display": "omitted"}
+
+
+@pytest.mark.parametrize("reasoning", [{"mode": "pro"}, {"summary": "none"}, {"context": "auto"}])
+def test_settings_that_request_no_thinking_do_not_switch_it_on(reasoning: Node) -> None:
+    value, _ = sent(CONVERSE, "anthropic.claude-opus-4-7", reasoning=reasoning)
+    assert "additionalModelRequestFields" not in value

@@ -21,6 +21,7 @@ from unified_llm.foundation.json_codec import dump_text, load_text
 from unified_llm.models.effort import budget_within, clamp, nearest
 from unified_llm.models.profiles import ModelProfile, profile
 
+from .display import is_shown, write_display
 from .effort_fields import FIELDS, read_field, write_field, write_own_field
 from .values import PROTOCOL, is_own, was_own
 
@@ -81,6 +82,9 @@ def read_reasoning(w: Node, fields: Node, node: Node, r: Reader) -> None:
         if type(own.get("budget_tokens")) is int:
             node["reasoning"]["budget_tokens"] = own.pop("budget_tokens")
             r.place(node, ("reasoning", "budget_tokens"), (FIELDS, key, "budget_tokens"))
+        if type(own.get("display")) is str:
+            node["reasoning"]["display"] = own.pop("display")
+            r.place(node, ("reasoning", "display"), (FIELDS, key, "display"))
 
 
 def _read_format(output: Node, node: Node, r: Reader) -> None:
@@ -205,8 +209,9 @@ def _write_own(own: Node, output: Node, wire: Node, c: Node, w: Writer) -> None:
     elif "effort" in own:
         (fields.setdefault(_OUTPUT, {}) if w.form(c, "effort") == "field" else output)["effort"] = own.pop("effort")
     if "control" in own and not w.form(c, "config"):
-        place, budget = _OTHER if w.form(c, "thinking") else "thinking", "budget_tokens"
-        fields[place] = {key: own.pop(name) for key, name in (("type", "control"), (budget, budget)) if name in own}
+        place = _OTHER if w.form(c, "thinking") else "thinking"
+        names = {"type": "control", "budget_tokens": "budget_tokens", "display": "display"}
+        fields[place] = {key: own.pop(name) for key, name in names.items() if name in own}
     if fields:
         wire[FIELDS] = fields
 
@@ -237,7 +242,7 @@ def _planned(request: Node, model: ModelProfile) -> tuple[str, int | None]:
     if facts.budget is not None and _is_asked(asked) and (type(budget) is int or not facts.adaptive):
         wanted = _budget(request, model)
         return ("", None) if wanted is None else ("enabled", wanted)
-    if facts.adaptive and (control is not None or facts.default != "on"):
+    if facts.adaptive and (control is not None or (facts.default != "on" and (_is_asked(asked) or is_shown(asked)))):
         return "adaptive", None
     return "", None
 
@@ -284,7 +289,7 @@ def _budget(request: Node, model: ModelProfile) -> int | None:
 
 
 def _write_effort(own: Node, output: Node, wire: Node, w: Writer) -> None:
-    """Effort in a word that the model takes, and thinking as in its profile."""
+    """Effort in a word that the model takes, thinking as in its profile, and what is shown of it."""
     model = model_of(w)
     facts = model.reasoning
     effort, budget, control = own.get("effort"), own.get("budget_tokens"), own.get("control")
@@ -325,12 +330,13 @@ def _write_effort(own: Node, output: Node, wire: Node, w: Writer) -> None:
             own["budget_tokens"] = Fated("approximated", "the model chooses by itself")
     elif _is_asked(w.doc["reasoning"]) and (facts.budget is not None or facts.adaptive):
         forced = _is_forced(w.doc, model)
-        if not forced and (facts.budget is None or (facts.adaptive and type(budget) is not int)):
-            return  # it thinks anyway
-        why = "no thinking beside a forced tool" if forced else "maxTokens leaves no room for thinking"
-        for key in ("budget_tokens", "effort", "control"):
-            if own.get(key) is not None and type(own[key]) is not Fated:
-                own[key] = Fated("lost", why)
+        if forced or not (facts.budget is None or (facts.adaptive and type(budget) is not int)):
+            why = "no thinking beside a forced tool" if forced else "maxTokens leaves no room for thinking"
+            for key in ("budget_tokens", "effort", "control"):
+                if own.get(key) is not None and type(own[key]) is not Fated:
+                    own[key] = Fated("lost", why)
+            return
+    write_display(own, wire, w, facts)
 
 
 def _write_budget(own: Node, wire: Node, w: Writer, wanted: int) -> None:
