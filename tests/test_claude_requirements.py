@@ -152,3 +152,31 @@ def test_what_is_shown_at_converse_is_read() -> None:
 def test_settings_that_request_no_thinking_do_not_switch_it_on(reasoning: Node) -> None:
     value, _ = sent(CONVERSE, "anthropic.claude-opus-4-7", reasoning=reasoning)
     assert "additionalModelRequestFields" not in value
+
+
+# ---- usage ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("written", "split"),
+    [
+        ([{"ttl": "5m", "inputTokens": 40}, {"ttl": "1h", "inputTokens": 60}], (40, 60)),
+        ([{"ttl": "1h", "inputTokens": 100}], (0, 100)),
+    ],
+)
+def test_the_lifetimes_of_what_was_cached_at_bedrock_are_those_of_messages(
+    written: Any, split: tuple[int, int]
+) -> None:
+    usage = {
+        "inputTokens": 3,
+        "outputTokens": 4,
+        "totalTokens": 107,
+        "cacheWriteInputTokens": 100,
+        "cacheDetails": written,
+    }
+    message = {"role": "assistant", "content": [{"text": "x"}]}
+    body = {"output": {"message": message}, "stopReason": "end_turn", "usage": usage, "metrics": {"latencyMs": 1}}
+    done = ul.convert(body, source=CONVERSE, target=MESSAGES, kind="response")
+    found = done.value["usage"]["cache_creation"]
+    assert found == {"ephemeral_5m_input_tokens": split[0], "ephemeral_1h_input_tokens": split[1]}
+    assert not [loss for loss in done.losses if "cacheDetails" in loss.path]

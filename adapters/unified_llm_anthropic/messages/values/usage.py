@@ -40,7 +40,9 @@ counts = Shape(
     node="usage",
 )
 _PARTS = ("cached_tokens", "cache_write_tokens")
-_LIFETIMES = {"ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"}
+# (By the lifetimes alone, as Bedrock names them.)
+_TTLS = {ttl: f"ephemeral_{ttl}_input_tokens" for ttl in ("5m", "1h")}
+_LIFETIMES = {*_TTLS.values()}
 
 
 def read_usage(wire: Node, r: Reader) -> Node:
@@ -89,6 +91,8 @@ def _part(c: Node, x: Context, own: bool) -> None:
             total -= said
         c["input_tokens"] = max(0, total)
     written = details.get("cache_write_tokens_details")
+    if not own and type(written) is dict and written.keys() <= _TTLS.keys():
+        written = details["cache_write_tokens_details"] = {key: written.get(ttl, 0) for ttl, key in _TTLS.items()}
     if not own and written is not None and (type(written) is not dict or written.keys() != _LIFETIMES):
         x.lost(c, ("input_tokens_details", "cache_write_tokens_details"))
         del details["cache_write_tokens_details"]
