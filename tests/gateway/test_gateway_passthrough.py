@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import httpx2
 import pytest
 
-from gateway.serving import House
+from gateway.serving import PROTOCOLS, House
 from unified_llm.client.upstreams.credentials import KeyAuth
 from unified_llm.gateway.responses.whole_events import WholeEvents
 from upstreams import CHAT_STREAM, MESSAGE, Canned, streamed
@@ -112,3 +113,18 @@ def test_what_is_held_back_is_bounded() -> None:
 
 def test_a_comment_is_not_held_back() -> None:
     assert WholeEvents().feed(b": keep-alive\n") == b": keep-alive\n"
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("query", [{}, {"$alt": "json;enum-encoding=int"}], ids=["none", "gapic"])
+def test_a_stream_of_one_array_holds_the_events(house: House, protocol: str, query: dict[str, str]) -> None:
+    """Clients of generateContent without `alt=sse`; the request to an upstream of that protocol has it all the same."""
+    gateway, path = house.gateway(), f"/v1beta/models/{protocol}:streamGenerateContent"
+    body = {"contents": [{"role": "user", "parts": [{"text": "One by one"}]}]}
+    array = house.ask(gateway, "POST", path, params=query, json=body)
+    events = house.ask(gateway, "POST", path, params={"alt": "sse"}, json=body)
+    assert (array.status_code, array.headers["content-type"]) == (200, "application/json")
+    assert array.text.endswith("]"), "google-api-core reads no byte after it"
+    frames = [json.loads(each.removeprefix("data: ")) for each in events.text.split("\n\n") if each.strip()]
+    parts = [[each["candidates"][0]["content"]["parts"][0] for each in found] for found in (array.json(), frames)]
+    assert parts[0] == parts[1] and "".join(each["text"] for each in parts[0]) == "One by one" and len(parts[0]) > 2

@@ -175,7 +175,8 @@ class ReadsMore(Protocol):
 class Framing(NamedTuple):
     """How a surface frames its stream as server-sent events: with `event:` names or without, and its content type.
 
-    `array` is the content type of the other framing, one JSON array of all events, where the surface has it. `binary`:
+    `array` is the content type of the other framing, one JSON array of all events, where the surface has it, and `sse`
+    the query that requests server-sent events there. `binary`:
     the surface frames its events in binary instead (`streams/framings/eventstream.py`). Within the library they are
     server-sent events; the edges decode and encode the frames.
     """
@@ -184,6 +185,7 @@ class Framing(NamedTuple):
     content_type: str = "text/event-stream"
     array: str = ""
     binary: bool = False
+    sse: MappingABC[str, str] = MappingProxyType({})
 
 
 class Streams(NamedTuple):

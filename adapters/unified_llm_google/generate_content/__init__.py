@@ -13,6 +13,7 @@ from .files import CACHES, FILE_ROUTES, FILES, UPLOAD_MARK
 from .models import models, read_model_list, write_model_list
 from .request.counting import read_count, read_count_request, write_count, write_count_request
 from .request.document import read_request, write_request
+from .request.route import SSE
 from .response import read_response, write_response
 from .schema import SCHEMAS
 from .stream.reader import GenerateContentReader
@@ -51,7 +52,10 @@ adapter = Adapter(
         "models": Kind(read_model_list, write_model_list, "models"),
     },
     streams=Streams(
-        GenerateContentReader, GenerateContentWriter, Framing(named=False, array="application/json"), proof=_PROOF
+        GenerateContentReader,
+        GenerateContentWriter,
+        Framing(named=False, array="application/json", sse=SSE),
+        proof=_PROOF,
     ),
     mappings=(parts, items, tools, models),
     natives=NATIVES,

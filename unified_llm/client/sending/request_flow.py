@@ -226,6 +226,9 @@ def outgoing_of(ask: Ask, upstream: Upstream, sent: Converted, model: str | None
         if name in headers:
             body = {**body, key: [each.strip() for each in headers.pop(name).split(",")]}
     asked = sent.http.get("query") or {}
+    if ask.stream:
+        # Events are read as they come; a client that requested one JSON array gets it from them.
+        asked = {**asked, **framing.sse}
     query = {**upstream.query, **asked}
     check_query(query)
     if model is not None:

@@ -106,7 +106,7 @@ class JSONArrayEncoder:
 
     >>> encoder = JSONArrayEncoder()
     >>> encoder.encode(b'{"n":1}') + encoder.encode(b'{"n":2}') + encoder.close()
-    b'[{"n":1}\\n,\\n{"n":2}\\n]\\n'
+    b'[{"n":1}\\n,\\n{"n":2}\\n]'
     """
 
     def __init__(self) -> None:
@@ -118,8 +118,8 @@ class JSONArrayEncoder:
         return before + value
 
     def close(self) -> bytes:
-        """The end of the array."""
-        return b"\n]\n" if self._begun else b"[]\n"
+        """The end of the array, and of the body: a parser of Google's clients refuses a line end after it."""
+        return b"\n]" if self._begun else b"[]"
 
 
 class StreamDecoder:

@@ -9,6 +9,8 @@ https://ai.google.dev/api/generate-content
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
@@ -17,9 +19,11 @@ from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.urls import segment
 
-__all__ = ["read_route", "write_route"]
+__all__ = ["SSE", "read_route", "write_route"]
 
 Node = dict[str, Any]
+SSE: Mapping[str, str] = MappingProxyType({"alt": "sse"})
+"""The query of a stream of server-sent events."""
 
 _MODELS = "models/"
 _TUNED = "tunedModels/"
@@ -77,7 +81,7 @@ def write_route(c: Node, wire: Node, w: Writer, method: str = "generateContent")
     if streaming is True and method == "generateContent":
         method = _STREAM
         if w.form(c, "stream") != "array":
-            w.http["query"] = {"alt": "sse"}
+            w.http["query"] = dict(SSE)
     if type(model) is str and model:
         w.http["path"] = f"{'/'.join(segment(each, '/model') for each in _resource(model, w))}:{method}"
 
