@@ -128,3 +128,23 @@ def test_a_stream_of_one_array_holds_the_events(house: House, protocol: str, que
     frames = [json.loads(each.removeprefix("data: ")) for each in events.text.split("\n\n") if each.strip()]
     parts = [[each["candidates"][0]["content"]["parts"][0] for each in found] for found in (array.json(), frames)]
     assert parts[0] == parts[1] and "".join(each["text"] for each in parts[0]) == "One by one" and len(parts[0]) > 2
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_an_error_where_one_array_was_requested_is_its_element(house: House, protocol: str) -> None:
+    """As Google's own is: clients take the elements of the body, whatever its status (llm-gemini found none)."""
+    gateway, stream = house.gateway(), f"/v1beta/models/{protocol}:streamGenerateContent"
+    asked: Any = {"json": {"contents": [{"role": "user", "parts": [{"text": "[[error 429 message=slow]]"}]}]}}
+    for path, query, of_array in (
+        (stream, {}, True),
+        (stream, {"alt": "sse"}, False),
+        (f"/v1beta/models/{protocol}:generateContent", {}, False),
+    ):
+        reply = house.ask(gateway, "POST", path, params=query, **asked)
+        error = reply.json()[0]["error"] if of_array else reply.json()["error"]
+        assert reply.status_code == error["code"] == 429 and "slow" in error["message"]
+    for reply in (
+        house.ask(gateway, "POST", stream, content=b"{", headers={"content-type": "application/json"}),
+        house.ask(house.gateway(keys={"one": {"sha256": "0" * 64}}), "POST", stream, **asked),
+    ):
+        assert [each["error"]["code"] for each in reply.json()] == [reply.status_code]

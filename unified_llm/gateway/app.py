@@ -43,6 +43,7 @@ from .responses.replies import (
     Send,
     Whole,
     error_reply,
+    in_framing,
     protocol_for,
     send_events,
     send_passed,
@@ -233,7 +234,7 @@ class Gateway:
             note(refused=refusal.code or refusal.type)
             reply = error_reply(refusal, surface := protocol_for(head.path, head.headers))
             more = {**self.access.cors(head.headers), **self.quota.headers(found and found.key, surface)}
-            await send_whole(send, reply.with_headers(more), body=head.method != "HEAD")
+            await send_whole(send, in_framing(reply, head).with_headers(more), body=head.method != "HEAD")
         except Disconnected:
             pass
 
@@ -275,6 +276,7 @@ class Gateway:
         except Exception:
             _log.exception("internal error at %s %s", head.method, head.path)
             reply = error_reply(Refusal(500, "server_error", "internal error of the gateway"), match.protocol)
+        reply = in_framing(reply, head)
         cors = {**found.headers, **self.quota.headers(found.key, match.protocol)}
         if isinstance(reply, Whole):
             await send_whole(send, reply.with_headers(cors))

@@ -6,7 +6,8 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping, Sequence
 from contextlib import aclosing
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ...client.connections.io import AsyncWire
 from ...client.sending.effects import Answer, Opened
@@ -26,6 +27,9 @@ from .passed_usage import Tap
 from .watch import was_stopped
 from .whole_events import WholeEvents
 
+if TYPE_CHECKING:
+    from ..requests.head import Head
+
 __all__ = [
     "Events",
     "Finish",
@@ -39,6 +43,7 @@ __all__ = [
     "allowed_methods",
     "error_reply",
     "events_of",
+    "in_framing",
     "json_reply",
     "protocol_for",
     "send_events",
@@ -50,6 +55,7 @@ __all__ = [
 ]
 
 _REQUEST_ID = b"x-unified-llm-request-id"
+_R = TypeVar("_R")
 _METHODS = ("GET", "POST", "DELETE", "HEAD", "OPTIONS", "PUT", "PATCH")
 
 
@@ -103,6 +109,21 @@ def error_reply(refusal: Refusal, protocol: str) -> Whole:
     headers = {"content-type": "application/json", **own, **again, **refusal.headers}
     # The status is the refusal's: a client that gets 503 must not read another one that its protocol prefers.
     return Whole(refusal.status, headers, dump_indented(done.value))
+
+
+def in_framing(reply: _R, head: Head) -> _R:
+    """The reply; an error to a request for a stream of one JSON array is the only element of one, as the provider's is.
+
+    Clients that request it take all elements of the body, whatever the status is, and an object has none.
+    """
+    if not isinstance(reply, (Whole, Reply)) or reply.status < 400 or reply.content.startswith(b"["):
+        return reply
+    match = recognize(head.method, head.path, head.headers)
+    framing = adapter(match.protocol).streams.framing if match is not None and match.route.stream is True else None
+    if framing is None or not framing.array or framing.sse.items() <= head.query.items():
+        return reply
+    content = b"[%b]" % reply.content
+    return reply._replace(content=content) if isinstance(reply, Whole) else replace(reply, content=content)
 
 
 def protocol_for(path: str, headers: Mapping[str, str]) -> str:
