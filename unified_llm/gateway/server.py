@@ -16,12 +16,15 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from .app import Gateway
+from .configuration.server_settings import GatewaySettings
 from .reload import Reloader
 
 __all__ = ["Server"]
 
 _PIECE = 1 << 18  # bytes that come at once
 _FAREWELL = 1.0  # seconds for the last events of what is not finished
+_TICKS = 10  # of uvicorn in a second
+_TOO_LATE = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
@@ -54,15 +57,49 @@ class _Joined:
         return bool(self._transport.is_closing())
 
 
-def _bounded(limit: int) -> type[HttpToolsProtocol]:
-    """The HTTP protocol of uvicorn with a limit for the request line and headers, which httptools does not have.
+class _Bounded(HttpToolsProtocol):
+    """The HTTP protocol of uvicorn with limits for heads: how large (`_bounded`), and how long they may take.
+
+    uvicorn has a timeout for connections between two requests alone, which any byte ends.
+    """
+
+    _is_head = _has_rest = False
+    _waited = 0.0  # seconds that a client took, for what is awaited of it
+
+    def look(self, seconds: float, settings: GatewaySettings) -> None:
+        """Close the connection where its client takes too long; it was looked at `seconds` ago."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._waited = 0.0  # the application's turn, which reads the body too
+            return
+        self._waited += seconds
+        # What is left of a body that was refused is read and dropped, as by nginx (`lingering_time`).
+        is_request = self._is_head or self._has_rest
+        if self._waited >= (settings.receive_timeout if is_request else settings.keep_alive):
+            if self._is_head and not self.transport.is_closing():
+                self.transport.write(_TOO_LATE)
+            self.transport.close()
+
+    def on_message_begin(self) -> None:
+        self._is_head, self._waited = True, 0.0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._is_head, self._has_rest = False, True
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._has_rest, self._waited = False, 0.0
+        super().on_message_complete()
+
+
+def _bounded(limit: int) -> type[_Bounded]:
+    """The HTTP protocol with a limit for the request line and headers, which httptools does not have.
 
     It holds for the trailers behind a body too, which are dropped: a proxy in front has looked at the headers alone
     (https://www.rfc-editor.org/rfc/rfc9110#section-6.5.1).
     """
 
-    class Bounded(HttpToolsProtocol):
-        _is_head = False
+    class Bounded(_Bounded):
         _piece = _most = 0  # bytes that came last, and that a head, or what follows a body, can have at most
 
         def data_received(self, data: bytes) -> None:
@@ -73,13 +110,13 @@ def _bounded(limit: int) -> type[HttpToolsProtocol]:
                 self._check()
 
         def on_message_begin(self) -> None:
-            self._is_head, self._most = True, self._piece
+            self._most = self._piece
             super().on_message_begin()
 
         def on_headers_complete(self) -> None:
             if self._most > limit and self._size() > limit:
                 self._refuse()
-            self._is_head, self._most = False, 0
+            self._most = 0
             super().on_headers_complete()
 
         def on_header(self, name: bytes, value: bytes) -> None:
@@ -205,6 +242,12 @@ class Server(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         if self._closing is not None and time.monotonic() >= self._closing:
             self.should_exit = True
+        settings = self._gateway.config.gateway
+        every = max(1, min(_TICKS, int(_TICKS * min(settings.receive_timeout, settings.keep_alive) / 4)))
+        if counter % every == 0:
+            for each in list(self.server_state.connections):
+                if isinstance(each, _Bounded):
+                    each.look(every / _TICKS, settings)
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

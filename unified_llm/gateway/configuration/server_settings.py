@@ -71,6 +71,17 @@ class GatewaySettings(Table):
         description="Seconds that a connection without a request stays open; longer than those of a load balancer in "
         "front, whose requests fail otherwise.",
     )
+    receive_timeout: float = Field(
+        default=30,
+        gt=0,
+        description="Seconds that the head of a request may take, and that its body may pause; else status 408.",
+    )
+    receive_rate: int = Field(
+        default=500,
+        ge=0,
+        description="Bytes in a second that a body has to come with on average, where it takes longer than "
+        "`receive_timeout`; else status 408. `0` is any speed.",
+    )
     graceful: float = Field(default=30, gt=0, description="Seconds that requests and runs may take after SIGTERM.")
     drain: float = Field(default=0, ge=0, description="Seconds after SIGTERM in which new requests are still accepted, "
                          "while `/health/ready` is 503. `graceful` begins behind them.")  # fmt: skip

@@ -21,6 +21,7 @@ from ...foundation.errors import InvalidBody
 from ...foundation.json_codec import parse
 from ..configuration.config import GatewaySettings
 from ..responses.replies import Refusal
+from .pace import Paced
 
 __all__ = ["Disconnected", "Peek", "check_media_type", "has_json", "peek", "read_body"]
 
@@ -98,18 +99,32 @@ async def read_body(
 
     `coding` and `declared` are the headers `content-encoding` (in lower case) and `content-length`.
 
-    Raises `Refusal` (400, 413, 415) and `Disconnected`.
+    Raises `Refusal` (400, 408, 413, 415) and `Disconnected`.
     """
     most = limits.max_body if most is None else most
     size = int(declared) if declared.isdecimal() and len(declared) < _DIGITS else None
     if declared.isdecimal() and (size is None or size > most):
         raise _too_large(most)
-    if coding in ("", "identity"):
+    inner = None if coding in ("", "identity") else _Expanded(coding, most, limits.max_ratio)
+    with Paced(limits.receive_timeout, limits.receive_rate) as paced:
         chunk, more = await _piece(receive)
-        if len(chunk) > most:
-            raise _too_large(most)
-        return chunk if not more else await _joined(chunk, receive, most)
-    return await _decompressed(receive, coding, most, limits.max_ratio)
+        if inner is None and not more:
+            if len(chunk) > most:
+                raise _too_large(most)
+            return chunk
+        # Not a list of pieces: a client can make them so small that the list is many times as large.
+        pieces = bytearray()
+        while True:
+            paced.taken += len(chunk)
+            if paced.taken > most:
+                raise _too_large(most)
+            pieces += chunk if inner is None else inner.feed(chunk)
+            if not more:
+                break
+            chunk, more = await _piece(receive)
+    if inner is not None:
+        inner.finish()
+    return bytes(pieces)
 
 
 async def _piece(receive: Receive) -> tuple[bytes, bool]:
@@ -120,43 +135,34 @@ async def _piece(receive: Receive) -> tuple[bytes, bool]:
     return message.get("body", b""), message.get("more_body", False)
 
 
-async def _joined(chunk: bytes, receive: Receive, most: int) -> bytes:
-    pieces, taken, more = [chunk], len(chunk), True
-    while more:
-        chunk, more = await _piece(receive)
-        pieces.append(chunk)
-        taken += len(chunk)
-        if taken > most:
-            raise _too_large(most)
-    return b"".join(pieces)
+class _Expanded:
+    """What a compressed body expands to. Raises `Refusal` (400, 413, 415)."""
 
+    def __init__(self, coding: str, most: int, ratio: int) -> None:
+        self._coding, self._most, self._ratio = coding, most, ratio
+        self._taken = self._made = 0
+        self._inner = _decompressor(coding, self._check)
 
-async def _decompressed(receive: Receive, coding: str, most: int, ratio: int) -> bytes:
-    taken = made = 0
-
-    def check(size: int) -> None:
-        nonlocal made
-        made += size
-        if made > most:
-            raise _too_large(most)
-        if made > _FREE and made > taken * ratio:
-            raise Refusal(413, "too_large", f"the body expands more than {ratio} times", code="body_ratio")
-
-    inner = _decompressor(coding, check)
-    pieces: list[bytes] = []
-    more = True
-    while more:
-        chunk, more = await _piece(receive)
-        taken += len(chunk)
-        if taken > most:
-            raise _too_large(most)
+    def feed(self, chunk: bytes) -> bytes:
+        """The next piece."""
+        self._taken += len(chunk)
         try:
-            pieces += inner.feed(chunk)
+            return b"".join(self._inner.feed(chunk))
         except (zlib.error, zstandard.ZstdError) as error:
-            raise Refusal(400, "invalid_request", f"the body is not valid {coding}: {error}") from None
-    if taken and not inner.eof:
-        raise Refusal(400, "invalid_request", f"the {coding} body is incomplete")
-    return b"".join(pieces)
+            raise Refusal(400, "invalid_request", f"the body is not valid {self._coding}: {error}") from None
+
+    def finish(self) -> None:
+        """The end of the body."""
+        if self._taken and not self._inner.eof:
+            raise Refusal(400, "invalid_request", f"the {self._coding} body is incomplete")
+
+    def _check(self, size: int) -> None:
+        self._made += size
+        if self._made > self._most:
+            raise _too_large(self._most)
+        if self._made > _FREE and self._made > self._taken * self._ratio:
+            reason = f"the body expands more than {self._ratio} times"
+            raise Refusal(413, "too_large", reason, code="body_ratio")
 
 
 def has_json(headers: Mapping[str, str]) -> bool:

@@ -105,7 +105,7 @@ def error_reply(refusal: Refusal, protocol: str) -> Whole:
     """A refusal in the words of the client protocol."""
     done = write({"error": refusal.error()}, protocol, "error")
     own = {name.lower(): value for name, value in header_safe(done.http.get("headers") or {}).items()}
-    again = {} if refusal.status == 429 or refusal.status >= 500 else {"x-should-retry": "false"}
+    again = {} if refusal.status in (408, 429) or refusal.status >= 500 else {"x-should-retry": "false"}
     headers = {"content-type": "application/json", **own, **again, **refusal.headers}
     # The status is the refusal's: a client that gets 503 must not read another one that its protocol prefers.
     return Whole(refusal.status, headers, dump_indented(done.value))
