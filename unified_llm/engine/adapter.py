@@ -277,6 +277,9 @@ class Adapter:
     # Bearers of opaque pieces whose foreign pieces this surface's writer seals into a slot that clients echo. Those of
     # all others travel with their whole answer (`answer_envelope.py`), in the slot of reasoning.
     carries: frozenset[str] = frozenset(("reasoning", "function_call", "custom_tool_call", "output_text"))
+    # Whether an answer is one message whose text stands before its calls: where one text ends, and what came between
+    # two calls, is not shown.
+    joins: bool = False
     repair: Rules | None = None
     # What is accepted of JSON Schema and of names, by where a schema goes: "tools", "output", each with ".strict" where
     # strictness was requested, and "tools.output" for what a tool gives. What is missing accepts everything. What a

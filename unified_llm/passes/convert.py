@@ -264,6 +264,7 @@ def write(
         origin=adapter.origin,
         shares=adapter.shares,
         carries=adapter.carries,
+        joins=adapter.joins,
         secret=Secret.of(secret),
     )
     try:

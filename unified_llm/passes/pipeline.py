@@ -78,6 +78,7 @@ def ends(
         origin=goal.adapter.origin,
         shares=goal.adapter.shares,
         carries=goal.adapter.carries,
+        joins=goal.adapter.joins,
         secret=keys,
     )
     writer.same = same

@@ -49,6 +49,7 @@ def trial_writer(writer: Writer) -> Writer:
         scope=writer.here["scope"],
         origin=writer.origin,
         carries=writer.carries,
+        joins=writer.joins,
     )
 
 

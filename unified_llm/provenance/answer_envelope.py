@@ -30,6 +30,7 @@ __all__ = [
     "CALLS",
     "carrier",
     "carry",
+    "cites",
     "hides",
     "is_hidden",
     "leading_to_hidden",
@@ -39,6 +40,7 @@ __all__ = [
     "pieces",
     "regions",
     "shown",
+    "strip_between_calls",
     "strip_leading",
     "uncarried",
     "withhold_leading",
@@ -52,6 +54,8 @@ CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 # What every surface shows, or has a field for.
 _SHOWN = frozenset(("message", "reasoning", "function_call", "custom_tool_call"))
 _TEXTS = frozenset(("output_text", "refusal", "text", "input_text"))
+_CITED = frozenset(("url_citation",))
+_NO_FOLLOWER = "without a secret, the item it led to cannot come back"
 
 
 def regions(items: list[Node], known: frozenset[str] = frozenset()) -> Iterator[tuple[int, int]]:
@@ -132,7 +136,43 @@ def uncarried(items: list[Any], writer: Writer) -> bool:
     if any(_uncarried(item, writer, True) for item in items if type(item) is dict):
         return True
     foreign = bool(writer.source) and writer.source != writer.protocol
-    return foreign and (hides(items) or has_handles(items))
+    return foreign and (hides(items) or has_handles(items) or is_shown_otherwise(items, writer))
+
+
+def is_shown_otherwise(items: list[Any], writer: Writer) -> bool:
+    """Whether a client is shown a signed answer in other pieces, in another order, or without its sources.
+
+    Claude refuses reasoning before which, or between which, anything is not as it was.
+    https://platform.claude.com/docs/en/build-with-claude/preserved-thinking
+    """
+    answer = [item for item in items if type(item) is dict and not is_reply(item)]
+    if not (any(map(cites, answer)) or (writer.joins and _is_rearranged(answer))):
+        return False
+    return any(not is_own(piece, writer) for _, piece in pieces(answer))
+
+
+def cites(item: Node) -> bool:
+    """Whether a text of an item has sources that not every surface has a field for."""
+    return item.get("type") == "message" and any(
+        type(note) is dict and note.get("type") not in _CITED
+        for part in parts_of(item)
+        if type(part) is dict
+        for note in part.get("annotations") or ()
+    )
+
+
+def _is_rearranged(answer: list[Node]) -> bool:
+    """Whether an answer is anything else than one text with its calls behind it."""
+    texts = 0
+    has_called = False
+    for item in answer:
+        if item.get("type") in CALLS:
+            has_called = True
+        elif has_called:
+            return True
+        elif item.get("type") == "message":
+            texts += max(1, len(parts_of(item)))
+    return texts > 1
 
 
 def _addable(item: Node, writer: Writer) -> bool:
@@ -165,12 +205,24 @@ def _uncarried(node: Node, writer: Writer, outside: bool) -> bool:
 
 
 def withhold_leading(items: list[Any], writer: Writer) -> None:
-    """Without a secret: take from reasoning the opaque data that would come back without the item it led to.
+    """Without a secret: take from reasoning the opaque data that would come back without the item it led to, or
+    elsewhere.
 
     A provider refuses reasoning whose follower is missing, and a client cannot return what its surface does not show.
     """
     for item in leading_to_hidden(items):
         strip_leading(item, writer)
+    called = False
+    for item in items if writer.joins else ():
+        kind = item.get("type") if type(item) is dict else None
+        called = called or kind in CALLS
+        if called and kind == "reasoning":
+            strip_between_calls(item, writer)
+
+
+def strip_between_calls(item: Node, writer: Writer) -> None:
+    """Strip reasoning after a call, which would come back before all calls where they stand together."""
+    strip_leading(item, writer, "without a secret, its place among the calls cannot come back")
 
 
 def leading_to_hidden(items: list[Any]) -> list[Node]:
@@ -185,12 +237,12 @@ def leading_to_hidden(items: list[Any]) -> list[Node]:
     return out[::-1]
 
 
-def strip_leading(item: Node, writer: Writer) -> None:
-    """Report the opaque data of reasoning whose item cannot return, as lost, or as parked with a vault."""
+def strip_leading(item: Node, writer: Writer, why: str = _NO_FOLLOWER) -> None:
+    """Report the opaque data of reasoning that cannot return in its place, as lost, or as parked with a vault."""
     pieces = item.get("opaque")
     if pieces and any(not is_own(piece, writer) for piece in pieces):
         fate = "lost" if writer.vault is None else "parked"
-        writer.report(item, ("opaque",), fate, "without a secret, the item it led to cannot come back")
+        writer.report(item, ("opaque",), fate, why)
         del item["opaque"]
 
 
@@ -268,9 +320,10 @@ _KEPT = ("parked", NOTE)
 _WITHHELD = (("opaque",), "lost", "foreign")
 
 
-def parked(writer: Writer) -> None:
-    """Report a loss that is in a carried answer as parked there; report nothing of the carriers."""
+def parked(writer: Writer, others: Iterable[Any] = ()) -> None:
+    """Report a loss that is in a carried answer as parked there, as `others` are; report nothing of the carriers."""
     writer.unfold()
+    kept_there = {id(entry) for entry in others}
     carriers = {id(item) for item in writer.context.get("carriers", ())}
     writer.raw[:] = [entry for entry in writer.raw if id(entry[0]) not in carriers]
     if writer.secret is None:
@@ -291,7 +344,7 @@ def parked(writer: Writer) -> None:
             stack.extend(value.values())
         elif type(value) is list:
             stack.extend(value)
-    if inside:
-        for at, (node, keys, fate, _, capability) in enumerate(writer.raw):
-            if fate == "lost" and id(node) in inside:
-                writer.raw[at] = (node, keys, "parked", NOTE, capability)
+    for at, entry in enumerate(writer.raw):
+        node, keys, fate, _, capability = entry
+        if fate == "lost" and (id(node) in inside or id(entry) in kept_there):
+            writer.raw[at] = (node, keys, "parked", NOTE, capability)

@@ -16,12 +16,15 @@ from ..foundation.errors import UnknownProtocol
 from ..foundation.json_codec import detached
 from ..streams.collect_and_decompose import TERMINAL
 from .answer_envelope import (
+    CALLS,
     carrier,
     carry,
+    cites,
     hides,
     is_hidden,
     parked,
     pieces,
+    strip_between_calls,
     strip_leading,
     uncarried,
     withhold_leading,
@@ -77,8 +80,9 @@ class LeavingWriter:
         self.items: dict[int, Node] = {}
         # Without a secret: the ends of reasoning items that wait for what they lead to.
         self.waiting: list[Event] = []
-        # The losses of items that are done, which the carrier may turn out to keep.
+        # The losses of items that are done, and of sources, which the carrier may turn out to keep.
         self.held: list[Any] = []
+        self.sources: list[Any] = []
         if hasattr(writer, "write_more"):
             self.write_more = writer.write_more
 
@@ -91,16 +95,21 @@ class LeavingWriter:
             if not event.get("choice"):
                 self.items[event.get("output_index", 0)] = item
                 if item.get("type") == "reasoning" and (self.waiting or self._may_strip(item)):
+                    if self.writing.joins and any(each.get("type") in CALLS for each in self.items.values()):
+                        self._detach()
+                        strip_between_calls(item, self.writing)
                     self.waiting.append(event)
                     return out
         elif kind in TERMINAL and self.items:
-            self._release()
-            return out + self._end(event)
+            return out + self._end(event, self._release())
         elif kind == "error":
             self._release()
         out += self.writer.feed(event)
-        if kind == "response.output_item.done" and self.writing.raw and not event.get("choice"):
-            self._hold(event["item"])
+        if self.writing.raw and not event.get("choice"):
+            if kind == "response.output_item.done":
+                self._hold(event["item"])
+            elif kind == "response.output_text.annotation.added":
+                self._hold_source(event)
         return out
 
     def close(self) -> list[Event]:
@@ -112,17 +121,31 @@ class LeavingWriter:
 
     def _hold(self, item: Node) -> None:
         """Report what an item lost when the answer ends, if a carrier may keep it."""
-        if self.writing.facing != "client" or not uncarried([item], self.writing):
+        may_cite = self.writing.secret is not None and cites(item)
+        if self.writing.facing != "client" or not (may_cite or uncarried([item], self.writing)):
             return
-        self.writing.unfold()
-        inside = {id(item), *(id(bearer) for bearer, _ in pieces(item))}
-        raw = self.writing.raw
-        self.held += [entry for entry in raw if entry[2] == "lost" and id(entry[0]) in inside]
-        raw[:] = [entry for entry in raw if entry[2] != "lost" or id(entry[0]) not in inside]
+        self.held += self._taken({id(item), *(id(bearer) for bearer, _ in pieces(item))})
 
-    def _release(self) -> None:
-        self.writing.raw += self.held
+    def _hold_source(self, event: Event) -> None:
+        """Report a source that the surface has no field for when the answer ends."""
+        if self.writing.facing == "client" and self.writing.secret is not None:
+            self.sources += self._taken({id(event), id(event.get("annotation"))})
+
+    def _taken(self, nodes: set[int]) -> list[Any]:
+        """The losses of these nodes, which are not reported yet."""
+        self.writing.unfold()
+        raw = self.writing.raw
+        out = [entry for entry in raw if entry[2] == "lost" and id(entry[0]) in nodes]
+        raw[:] = [entry for entry in raw if entry[2] != "lost" or id(entry[0]) not in nodes]
+        return out
+
+    def _release(self) -> list[Any]:
+        """Report what was held as lost; gives the losses of sources."""
+        sources = [*self.sources]
+        self.writing.raw += [*self.held, *sources]
         self.held.clear()
+        self.sources.clear()
+        return sources
 
     def _may_strip(self, item: Node) -> bool:
         """Whether opaque data is taken from this reasoning if it leads to an item that not every surface shows."""
@@ -135,15 +158,19 @@ class LeavingWriter:
         if type(item) is dict and item.get("type") == "reasoning":
             return []
         if type(item) is dict and is_hidden(item) and event["type"] == "response.output_item.added":
-            if self.writing.vault is not None:
-                self.items = {place: detached(each) for place, each in self.items.items()}
+            self._detach()
             for each in self.waiting:
                 strip_leading(each["item"], self.writing)
         out = [done for each in self.waiting for done in self.writer.feed(each)]
         self.waiting.clear()
         return out
 
-    def _end(self, event: Event) -> list[Event]:
+    def _detach(self) -> None:
+        """Keep the items for the vault as they are, before something is taken from one of them."""
+        if self.writing.vault is not None:
+            self.items = {place: detached(each) for place, each in self.items.items()}
+
+    def _end(self, event: Event, sources: list[Any]) -> list[Event]:
         items = [self.items[place] for place in sorted(self.items)]
         signed = self.reading is None or self.reading.signed
         if not (signed or (self.crossing and (has_handles(items) or hides(items)))):
@@ -163,7 +190,7 @@ class LeavingWriter:
             # In place: what is reported of a response is known by its identity.
             response["output"] = [*response["output"], item]
         out += self.writer.feed(event)
-        parked(self.writing)
+        parked(self.writing, sources)
         return out
 
 

@@ -78,6 +78,7 @@ adapter = Adapter(
     # Gemini's endpoint of this protocol: https://ai.google.dev/gemini-api/docs/thought-signatures
     constants=CONSTANTS,
     family="openai",
+    joins=True,
     schemas=SCHEMAS,
     chosen=frozenset(("function", "custom")),
     # https://platform.openai.com/docs/guides/function-calling

@@ -37,6 +37,7 @@ class Writer(Record):
         "forms",
         "here",
         "http",
+        "joins",
         "model",
         "opening",
         "origin",
@@ -68,6 +69,7 @@ class Writer(Record):
         origin: tuple[str, ...] = ("protocol",),
         shares: Callable[[Any, Node, Node], bool] | None = None,
         carries: frozenset[str] = frozenset(),
+        joins: bool = False,
         secret: Secret | None = None,
     ) -> None:
         super().__init__()
@@ -77,6 +79,8 @@ class Writer(Record):
         self.shares: Callable[[Any, Node, Node], bool] | None = shares
         # Bearers whose foreign pieces this surface has a slot of its own for.
         self.carries: frozenset[str] = carries
+        # Whether this surface joins the texts of an answer, and its calls behind them.
+        self.joins: bool = joins
         # The key of the envelopes that are written, if there is one.
         self.secret: Secret | None = secret
         self.refuses: MappingABC[str, str] = refuses or {}

@@ -58,7 +58,9 @@ CALLER = {"caller?": flatten(_callers)}
 def called_by(c: Node, w: Writer, x: Context) -> Node:
     """A call without a caller that is a program elsewhere, which a provider does not know."""
     caller = c.get("caller")
-    if type(caller) is not dict or x.own or w.facing == "client" or caller.get("type") != "program":
+    if type(caller) is not dict or caller.get("type") != "program":
+        return c
+    if x.own or w.facing == "client" or w.form(c, "home"):
         return c
     x.lost(c, ("caller",))
     return x.replaced(c, {key: value for key, value in c.items() if key != "caller"})

@@ -180,7 +180,10 @@ def _of_failed_page(c: Node, x: Context) -> Node:
 def _fetched(c: Node, w: Writer, x: Context) -> Node | None:
     c = _of_failed_page(_as_error(c, _UNREAD, x), x)
     pages = c.get("results")
-    if not x.own and not _has_failed(c) and (w.facing == "provider" or not pages or "document" not in pages[0]):
+    is_whole = type(pages) is list and bool(pages) and "document" in pages[0]
+    # What another provider fetched is not sent as if Claude had; its own page comes back from any client.
+    is_sent = w.facing == "client" or bool(w.form(c, "home"))
+    if not x.own and not _has_failed(c) and not (is_whole and is_sent):
         return None
     return called_by(c, w, x)
 
