@@ -12,7 +12,7 @@ from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from ..passes.repair import Rules
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Adapter",
+    "Amended",
     "Framing",
     "Kind",
     "Paging",
@@ -281,6 +282,10 @@ class Adapter:
     # two calls, is not shown.
     joins: bool = False
     repair: Rules | None = None
+    # What a provider takes in place of a body of another protocol that it refused with this message: the body, what to
+    # add to its headers, and the keys of what is added to the body with its capability and the reason; None where
+    # nothing helps.
+    amends: Callable[[Any, str], Amended | None] | None = None
     # What is accepted of JSON Schema and of names, by where a schema goes: "tools", "output", each with ".strict" where
     # strictness was requested, and "tools.output" for what a tool gives. What is missing accepts everything. What a
     # dialect names under "schemas" stands before a use that is different there ("openapi:tools").
@@ -320,6 +325,20 @@ class Adapter:
         if found is None and use.endswith(".strict"):
             return self.profile(use.removesuffix(".strict"), dialect)
         return found
+
+
+class Amended(NamedTuple):
+    """A request in another form after its provider refused it, and what the loss report says of that.
+
+    `headers` are added to those of the request, by a comma where it has one of the name. `keys` lead to what changed.
+    """
+
+    body: Any
+    headers: MappingABC[str, str]
+    keys: tuple[str, ...]
+    fate: Literal["lost", "added"]
+    capability: str
+    detail: str
 
 
 class Thread(NamedTuple):

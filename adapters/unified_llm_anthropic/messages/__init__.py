@@ -16,6 +16,7 @@ from .models import fill_page, models
 from .parts.citations import citations
 from .parts.content import answer_parts, parts
 from .passes.demands import DEMANDS
+from .passes.refused_thinking import amended
 from .request import REQUEST, edits, read_request, write_count_request, write_request
 from .response import count, read_response, write_response
 from .schema import SCHEMAS
@@ -99,6 +100,7 @@ adapter = Adapter(
     family="anthropic",
     by_hand=frozenset(("message",)),
     repair=DEMANDS,
+    amends=amended,
     schemas=SCHEMAS,
     declared={
         "request": "anthropic.types.beta.message_create_params:MessageCreateParams",

@@ -24,9 +24,10 @@ from ...foundation.errors import (
 )
 from ...foundation.exchange import complete
 from ...foundation.json_codec import dump
+from ...foundation.json_paths import pointer
 from ...foundation.urls import check_headers, check_query, check_text
 from ...foundation.usage_errors import InvalidArgument
-from ...losses import Losses
+from ...losses import Loss, Losses, enforce
 from ...passes.convert import Converted, convert, write
 from ..state.store import check_state, takes, with_own_store, without_background, without_beta, without_thread
 from ..telemetry.operation import SILENT, Hooked, Operation, log_skipped
@@ -191,18 +192,39 @@ def _mended(ask: Ask, upstream: Upstream, sent: Converted, error: APIError) -> C
     A request in its upstream's own protocol goes out as it is. But a client that was moved from provider to provider
     holds what others made, in the same words, and only the provider can tell that it takes none of that.
     """
-    if (
-        type(error) is not InvalidRequestError
-        or error.status not in _REFUSED
-        or ask.repair != "auto"
-        or ask.source is None
-    ):
+    if type(error) is not InvalidRequestError or error.status not in _REFUSED or ask.repair != "auto":
         return None
+    amended = _amended(ask, upstream, sent, error)
+    if amended is not None or ask.source is None:
+        return amended
     try:
         mended = _awaited(ask, upstream, _converted(replace(ask, repair="always"), upstream))
     except (CapabilityLost, CapabilityRefused):
         return None
     return mended if mended.value != sent.value else None
+
+
+def _amended(ask: Ask, upstream: Upstream, sent: Converted, error: APIError) -> Converted | None:
+    """What the provider takes instead of a body of another protocol, by the words it refused that with."""
+    known = split(upstream.protocol)[0]
+    if known.amends is None or (ask.source is not None and split(ask.source)[0] is known):
+        return None
+    found = known.amends(sent.value, error.message)
+    if found is None:
+        return None
+    added = found.fate == "added"
+    place = pointer(found.keys) if added else ""
+    loss = Loss(place, found.capability, found.fate, found.detail, "target" if added else "source")
+    headers = {name.lower(): str(value) for name, value in (sent.http.get("headers") or {}).items()}
+    for name, value in found.headers.items():
+        headers[name] = f"{headers[name]},{value}" if name in headers else value
+    losses, http = Losses([*sent.losses, loss]), {**sent.http, "headers": headers}
+    done = replace(sent, value=found.body, losses=losses, http=http)
+    try:
+        enforce(Losses([loss]), ask.on_loss, done)
+    except CapabilityLost:
+        return None
+    return done
 
 
 def outgoing_of(ask: Ask, upstream: Upstream, sent: Converted, model: str | None) -> Outgoing:
