@@ -15,7 +15,7 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.models.effort import effort_of, nearest
 from unified_llm.models.profiles import ModelProfile, ReasoningProfile, profile
 
-__all__ = ["LOGPROBS", "drop_refused", "fit_reasoning", "model_of"]
+__all__ = ["LOGPROBS", "drop_refused", "fit_reasoning", "model_of", "rest_beside_functions"]
 
 Node = dict[str, Any]
 
@@ -147,3 +147,23 @@ def drop_refused(c: Node, w: Writer, reasoning: Any) -> None:
         c["include"] = [value for value in include if value != LOGPROBS]
         if not c["include"]:
             del c["include"]
+
+
+def rest_beside_functions(c: Node, w: Writer) -> bool:
+    """Leave out the settings of reasoning that the model refuses beside functions; whether it must not think there.
+
+    https://github.com/openai/openai-openapi/issues/541
+    """
+    facts = model_of(w).reasoning
+    own: Any = c.get("reasoning")
+    if type(own) is not dict:
+        return facts.beside_functions == "off"
+    if not facts.beside_functions or own.get("control") == "disabled":
+        return False
+    if own.get("effort") == "none" or own.get("budget_tokens") == 0:
+        return False
+    own = c["reasoning"] = dict(own)
+    goes_on = facts.beside_functions == "unset" and facts.default == "on"
+    for key in ("effort", "budget_tokens") if goes_on else ("effort", "budget_tokens", "control"):
+        _report(own, key, "the model refuses it beside functions", w, "lost")
+    return facts.beside_functions == "off"

@@ -42,6 +42,8 @@ class ReasoningProfile:
     budgets: effort as a budget.
     effort_field: the field of its own in which it takes effort; "" where that is the protocol's.
     unlimited: the effort beside which it takes no limit of tokens and no sampling; "" for none.
+    beside_functions: what it demands where functions are declared: "unset", no word about the effort; "off", the effort
+        "none"; "" for nothing.
 
     >>> from unified_llm import models
     >>> models.profile("claude-haiku-4-5", "anthropic-messages").reasoning.budget[0]
@@ -62,6 +64,7 @@ class ReasoningProfile:
     budgets: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     effort_field: str = ""
     unlimited: str = ""
+    beside_functions: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

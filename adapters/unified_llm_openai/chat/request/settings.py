@@ -22,7 +22,7 @@ from ...demands import (
     send_nearest,
     with_mode,
 )
-from ...effort import LOGPROBS, drop_refused, fit_reasoning
+from ...effort import LOGPROBS, drop_refused, fit_reasoning, rest_beside_functions
 from ...logprobs import fit_alternatives
 from ..tools import is_foreign, tools
 from ..turns.fast_path import read_usual_functions, write_usual_functions
@@ -78,13 +78,20 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
         _write_cache(c, wire)
     if type(c.get("text")) is dict and "format" in c["text"]:
         _write_format(c, wire, w)
+    resting = False
     if w.source != w.protocol and w.facing == "provider":
+        if any(tool.get("type") == "function" for tool in wire.get("tools") or ()):
+            # (A router has an effort of its own, and may reach the model otherwise.)
+            resting = "effort" not in w.dialect.get("control", ()) and rest_beside_functions(c, w)
         if type(c.get("reasoning")) is dict:
             fit_reasoning(c, w, placed_controls(c, w))
-        drop_refused(c, w, c.get("reasoning"))
+        drop_refused(c, w, {"effort": "none"} if resting else c.get("reasoning"))
         fit_identifier(c, w)
     if "reasoning" in c or "extra" in c:
         write_controls(c, wire, w)
+    if resting:
+        wire["reasoning_effort"] = "none"
+        w.added(wire, "reasoning_effort", "the model takes functions only where it does not think")
     if "include" in c or "top_logprobs" in c or ("extra" in c and w.form(c, "logprobs")):
         _write_logprobs(c, wire, w)
 
