@@ -134,7 +134,7 @@ def test_thoughts_are_shown_at_converse_where_the_client_requests_them(model: st
 
 
 def test_what_is_shown_anyway_is_not_sent() -> None:
-    """Models before Claude Opus 4.7 show their thoughts, and may not know the key."""
+    """Models before Claude Opus 4.7 show their thoughts, and may refuse the key."""
     value, told = sent(CONVERSE, "anthropic.claude-opus-4-6-v1", reasoning={"effort": "high", "summary": "auto"})
     assert value["additionalModelRequestFields"] == {"thinking": {"type": "adaptive"}}
     assert told["/reasoning/summary"] == ("approximated", "what the model shows anyway")

@@ -179,3 +179,49 @@ def test_a_mode_of_an_odd_type_is_lost_where_no_choice_has_it(mode: Any) -> None
     assert "tool_choice" not in done.value
     lost = [loss.path for loss in done.losses if loss.fate == "lost"]
     assert lost == ["/generation_config/tool_choice/allowed_tools/mode"]
+
+
+# ---- what a choice does not decide about ------------------------------------------------------------------------------
+
+NAMES = ["f", "g"]
+
+
+def google(protocol: str, mode: str, names: list[str]) -> Node:
+    """A request with two functions and two tools that Google runs, about which its choice does not decide."""
+    if protocol == GENERATE:
+        functions = [{"name": name, "parametersJsonSchema": PARAMETERS} for name in NAMES]
+        return {
+            "contents": [{"role": "user", "parts": [{"text": "Hi"}]}],
+            "tools": [{"functionDeclarations": functions}, {"googleSearch": {}}, {"codeExecution": {}}],
+            "toolConfig": {"functionCallingConfig": {"mode": mode.upper(), "allowedFunctionNames": names}},
+        }
+    functions = [{"type": "function", "name": name, "parameters": PARAMETERS} for name in NAMES]
+    return interaction(
+        tools=[*functions, {"type": "google_search"}, {"type": "code_execution"}],
+        generation_config={"tool_choice": {"allowed_tools": {"mode": mode, "tools": names}}},
+    )
+
+
+@pytest.mark.parametrize("source", [GENERATE, INTERACTIONS])
+def test_hosted_tools_stay_callable_beside_allowed_functions(source: str) -> None:
+    """Google's choice names functions alone; OpenAI's would keep every other tool from being called."""
+    body = google(source, "validated", ["f"])
+    value = ul.convert(body, source=source, target=RESPONSES, model="gpt-5.5").value
+    named = [{"type": "function", "name": "f"}, {"type": "web_search"}, {"type": "code_interpreter"}]
+    assert value["tool_choice"] == {"type": "allowed_tools", "mode": "auto", "tools": named}
+    done = ul.convert(body, source=source, target=MESSAGES, model="claude-opus-4-8")
+    assert [tool["name"] for tool in done.value["tools"]] == ["f", "web_search", "code_execution"]
+    lost = [loss.path for loss in done.losses if loss.fate == "lost"]
+    assert lost == [f"/tools/{'0/functionDeclarations/1' if source == GENERATE else 1}"]
+    other = INTERACTIONS if source == GENERATE else GENERATE
+    value = ul.convert(body, source=source, target=other, model="gemini-3-pro-preview").value
+    calling = (value.get("toolConfig") or {}).get("functionCallingConfig") or value["generation_config"]["tool_choice"]
+    assert calling.get("allowedFunctionNames") == ["f"] or calling["allowed_tools"]["tools"] == ["f"]
+
+
+@pytest.mark.parametrize("source", [GENERATE, INTERACTIONS])
+def test_a_call_of_a_function_that_is_forced_is_not_met_by_a_hosted_tool(source: str) -> None:
+    body = google(source, "any", ["f", "g"])
+    value = ul.convert(body, source=source, target=RESPONSES, model="gpt-5.5").value
+    assert value["tool_choice"]["mode"] == "required"
+    assert value["tool_choice"]["tools"] == [{"type": "function", "name": name} for name in NAMES]

@@ -14,7 +14,7 @@ from ...engine.adapter import Adapter, Kind
 from ...engine.pairs.writing import Writer
 from ...types._tables import NARROWS
 from ..trial import Trial, write_trial
-from .tool_choice import ChoiceIndex, entry_keys, kind_of, tool_keys
+from .tool_choice import ChoiceIndex, entry_keys, entry_of, kind_of, tool_keys
 
 __all__ = ["keep_restrictions"]
 
@@ -182,12 +182,30 @@ class _Restricting:
             if any(kind_of(tool) not in self.widens for tool in self.tools):
                 detail = "holds for hosted tools too" if choice == "none" else "a call of a hosted tool meets it too"
                 self.writer.report(self.request, ("tool_choice",), "approximated", detail)
+        elif self.widens is not None and type(choice) is dict and choice.get("mode") in (None, "auto", "validated"):
+            choice = self._name_others(choice, self.widens)
         if not self.tools:
             fate = "approximated" if choice == "none" else "lost"
             self.writer.report(self.request, ("tool_choice",), fate, "refused where no tools are declared")
             self.put("tool_choice", None)
         elif type(choice) is dict:
             self._choose(choice)
+
+    def _name_others(self, choice: Node, chosen: frozenset[str]) -> Node:
+        """The choice with the tools that the source's does not decide about, which may be called all the same."""
+        named = choice.get("tools") if choice.get("type") == "allowed_tools" else None
+        if type(named) is not list or any(type(entry) is not dict for entry in named):
+            return choice
+        entries = ChoiceIndex(map(entry_keys, named))
+        others = [
+            entry_of(tool)
+            for tool in self.tools
+            if kind_of(tool) not in chosen and entries.first(tool_keys(tool)) is None
+        ]
+        if others:
+            choice = {**choice, "tools": [*named, *others]}
+            self.put("tool_choice", choice)
+        return choice
 
     def _settle_others(self, choice: Any, chosen: frozenset[str]) -> Any:
         """Withhold what the choice leaves out and would not keep from being called; the choice among the others."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from .tool_list import word
 
-__all__ = ["ChoiceIndex", "entry_keys", "is_meant", "kind_of", "tool_keys"]
+__all__ = ["ChoiceIndex", "entry_keys", "entry_of", "is_meant", "kind_of", "tool_keys"]
 
 Node = dict[str, Any]
 Key = tuple[Any, ...]
@@ -37,6 +37,12 @@ def entry_keys(entry: Node) -> set[Key]:
         return {("named", kind, word(entry.get(_NAMING[kind])))}
     # Hosted tools have versions and previews.
     return {("is", kind), ("below", kind), *(("is", stem) for stem in _stems(kind))}
+
+
+def entry_of(tool: Node) -> Node:
+    """The entry of a choice that names a tool."""
+    key = _NAMING.get(kind_of(tool))
+    return {"type": tool.get("type"), **({key: tool[key]} if key in tool else {})}
 
 
 def is_meant(tool: Node, entry: Node) -> bool:
