@@ -181,7 +181,7 @@ def test_a_mode_of_an_odd_type_is_lost_where_no_choice_has_it(mode: Any) -> None
     assert lost == ["/generation_config/tool_choice/allowed_tools/mode"]
 
 
-# ---- what a choice does not decide about ------------------------------------------------------------------------------
+# ---- what a choice does not decide about -----------------------------------------------------------------------------
 
 NAMES = ["f", "g"]
 
