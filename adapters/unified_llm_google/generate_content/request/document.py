@@ -24,6 +24,7 @@ from ..turns.history import read_contents, write_contents
 from ..turns.signature import SLOT
 from ..values.spelling import actual, to_camel, to_snake
 from ..values.tables import REQUEST_SHAPE
+from .refused import drop_refused
 from .route import read_route, write_route
 from .settings import read_settings, write_settings
 from .single_objects import bracketed, unbracketed
@@ -93,6 +94,7 @@ def write_request(c: Node, w: Writer) -> Node:
     if hollow_config(c, config, w):
         wire["toolConfig"] = config
     raise_output_limit(c, w)
+    drop_refused(c, w)
     write_settings(c, wire, w)
     _sign_foreign_parts(contents, w)
     write_route(c, wire, w)
