@@ -41,7 +41,7 @@ TAGS = frozenset(
         *("native_finish_reason", "output_format", "display", "summary", "thinking_summaries", "includeThoughts"),
         *("include_thoughts", "tool_choice", "outcome", "is_error", "search_type", "language"),
         *("detail", "retrieval_types", "execution", "refusal_reason", "behavior", "category", "method"),
-        *("urlRetrievalStatus", "search_types", "search_content_types", "reason"),
+        *("urlRetrievalStatus", "search_types", "search_content_types", "reason", "ttl"),
     )
 )
 """Keys whose word is what the object around it is: another protocol may have a key, or an object of its own, for it."""
