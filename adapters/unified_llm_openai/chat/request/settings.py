@@ -80,7 +80,7 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
         _write_format(c, wire, w)
     resting = False
     if w.source != w.protocol and w.facing == "provider":
-        if any(tool.get("type") == "function" for tool in wire.get("tools") or ()):
+        if _has_functions(wire.get("tools")):
             # (A router has an effort of its own, and may reach the model otherwise.)
             resting = "effort" not in w.dialect.get("control", ()) and rest_beside_functions(c, w)
         if type(c.get("reasoning")) is dict:
@@ -94,6 +94,10 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
         w.added(wire, "reasoning_effort", "the model takes functions only where it does not think")
     if "include" in c or "top_logprobs" in c or ("extra" in c and w.form(c, "logprobs")):
         _write_logprobs(c, wire, w)
+
+
+def _has_functions(tools: Any) -> bool:
+    return type(tools) is list and any(type(tool) is dict and tool.get("type") == "function" for tool in tools)
 
 
 def _limit(c: Node, w: Writer) -> str:
