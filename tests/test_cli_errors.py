@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 import typer
 
+import unified_llm as ul
 from client.commandline import run
 from unified_llm.cli import app
 
@@ -138,3 +140,56 @@ def test_several_documents_without_the_option_are_told_of_it() -> None:
     assert code == 2 and err.rstrip().endswith("pass --lines for one document a line")
     for more in (("--kind", "stream"), ("--trace", "-")):
         assert run("convert", *ACROSS, "--lines", *more, stdin=SEEDED)[0] == 2
+
+
+# What is Python in a text: `name=`, `name()`, `{'name': ...}`, `Name(...)`.
+PYTHON = re.compile(r"\b[a-z_]+=(?=$|[\s'\",;)])|\w\((?:\)|\.\.\.|\w+=)|\{'")
+HI = ("--quiet", "--from", "openai-chat")
+ASKED = json.dumps({"model": "m", "messages": [{"role": "user", "content": "Hi"}]})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "told"),
+    [
+        (("chat", "-m", "openai/gpt-5.5", "Hi"), "", "no API key for openai; set OPENAI_API_KEY (POST "),
+        (("run", *HI, "-m", "openai/gpt-5.5"), ASKED, "no API key for openai; set OPENAI_API_KEY (POST "),
+        (("chat", "-m", "gpt-5.5", "Hi"), "", "use 'openai/gpt-5.5', or pass --base-url"),
+        (("chat", "-m", "openai", "Hi"), "", "is a provider, not a model; use 'openai/MODEL'"),
+        (("chat", "-m", "qqqqqqqq/x", "Hi"), "", "for another pass --base-url"),
+        (("run", *HI, "-m", "qqqqqqqq/x"), ASKED, "for another pass --base-url"),
+        (("run", *HI), ASKED, "--model provider/model"),
+        (("chat", "-m", "anthropic/claude-opus-4-7", "--protocol", "openai-responses", "Hi"), "",
+         "pass --base-url to use it anyway"),
+        (("chat", "--effort", "hgh", "Hi"), "", "--effort: unknown effort 'hgh'; did you mean 'high'?"),
+        (("chat", "[[error 429]]"), "", "try again later"),
+        (("chat", "[[error 401]]"), "", "key"),
+        (("convert", *ACROSS, "--quiet", "--on-loss", "raise"), SEEDED, "change --on-loss or the target"),
+        (("convert", "--from", "openai-chat", "--to", "anthropic-messages", "--kind", "response"), ASKED,
+         "pass --kind request"),
+        (("convert", "--from", "openai-chat", "--to", "anthropic-messages"),
+         json.dumps({**json.loads(ASKED), "n": 2}), "--on-loss output.choices=ignore"),
+    ],
+)  # fmt: skip
+def test_advice_is_in_the_words_of_the_command_line(
+    arguments: tuple[str, ...], stdin: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    code, _, err = run(*arguments, stdin=stdin)
+    assert code and told in err, err
+    assert not PYTHON.search(err), err
+
+
+def test_what_a_provider_wrote_is_not_changed() -> None:
+    from unified_llm.foundation.option_names import in_options
+
+    error = ul.RateLimitError("pass protocol= or base_url=, or pass api_key=", status=429, provider="p")
+    error.hint = "try again later, or name fallbacks in models="
+    assert in_options(error) == "p: pass protocol= or base_url=, or pass api_key= (HTTP 429); try again later"
+    assert str(error).endswith("or name fallbacks in models=")
+    error = ul.APIConnectionError("the connection failed", provider="localhost")
+    error.hint = "check that the server is running and that base_url is right"
+    assert (
+        in_options(error)
+        == "localhost: the connection failed; check that the server is running and that --base-url is right"
+    )

@@ -61,14 +61,30 @@ def test_the_key_of_a_server_of_ones_own_is_in_the_variable_that_is_named(
     assert "sk-my-key" not in "".join(err for _, _, err in told)
 
 
-@pytest.mark.parametrize("name", ["mistral", "qwen", "openai"])
+@pytest.mark.parametrize("name", ["mistral", "qwen", "openai", "openai/gpt-oss-20b", "Qwen/Qwen3-8B", "a/b/c:q4"])
 @pytest.mark.parametrize("command", ["chat", "run"])
-def test_a_model_of_ones_own_server_may_have_the_name_of_a_provider(command: str, name: str, keyed: str) -> None:
+def test_a_model_of_ones_own_server_may_have_the_name_of_a_provider(
+    command: str, name: str, keyed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-openai")
     body = '{"model": "another", "messages": [{"role": "user", "content": "Hi"}]}'
     given = {"stdin": body} if command == "run" else {}
     code, out, err = run(command, "--base-url", keyed, "-m", name, *([] if given else ["Hi"]), **given)
     assert (code, out) == (0, "Hi\n"), err
     assert Keyed.shown == [(name, None)]
+
+
+def test_a_model_in_the_request_is_one_of_the_server(keyed: str) -> None:
+    body = '{"model": "openai/gpt-oss-20b", "messages": [{"role": "user", "content": "Hi"}]}'
+    code, out, err = run("run", "--base-url", keyed, stdin=body)
+    assert (code, out) == (0, "Hi\n"), err
+    assert Keyed.shown == [("openai/gpt-oss-20b", None)]
+
+
+def test_another_model_of_the_server_in_the_middle_of_a_conversation(keyed: str) -> None:
+    code, _, err = run("chat", "--base-url", keyed, "-m", "org/one", stdin="Hi\n/model org/two\nHi\n")
+    assert code == 0 and "the model is org/two" in err
+    assert Keyed.shown == [("org/one", None), ("org/two", None)]
 
 
 @pytest.mark.parametrize("command", ["chat", "run"])

@@ -118,9 +118,12 @@ def failure(error: Exception) -> tuple[str, int]:
     >>> failure(ValueError("an empty file"))
     ('an empty file', 2)
     """
+    from .option_names import in_options
+
+    text = in_options(error)
     if isinstance(error, APIError):
-        return f"{type(error).__name__}: {error}", 4
-    return str(error), 3 if isinstance(error, CapabilityLost) else 2
+        return f"{type(error).__name__}: {text}", 4
+    return text, 3 if isinstance(error, CapabilityLost) else 2
 
 
 def fail(reason: str | Exception, code: int = 2) -> NoReturn:

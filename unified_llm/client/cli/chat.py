@@ -197,7 +197,8 @@ class Chat:
     def _model(self, name: str) -> None:
         if name:
             try:
-                self.client._core.upstreams(self.client._core.call({"model": name}))
+                own = {key: value for key, value in self.options.items() if key == "upstream"}
+                self.client._core.upstreams(self.client._core.call({"model": name, **own}))
             except UnifiedLLMError as error:
                 self.error(error)
                 return

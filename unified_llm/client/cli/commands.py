@@ -20,6 +20,7 @@ import typer
 
 from ...foundation.errors import APIError, UnifiedLLMError, UnknownProvider
 from ...foundation.json_codec import dump
+from ...foundation.option_names import in_options
 from ...foundation.terminal import columns, fail, failure, printable, read_input
 from ...losses import Losses, levels_from
 
@@ -60,16 +61,20 @@ def chat(
 ) -> None:
     """Talk to a model. Lines are sent as they are typed or piped; /help lists what else can be typed."""
     from ..client import Client
+    from ..inputs.settings import unknown_effort
     from .chat import Chat
 
     if model is None and base_url is not None:
         fail("--base-url requires --model; pass the name of a model on that server")
     key = _key(api_key_env, base_url)
     model = model or ECHO
-    options: dict[str, Any] = {}
+    # Names of models on one's own server are its own, with a slash too.
+    options: dict[str, Any] = {"upstream": base_url} if base_url is not None else {}
     if instructions is not None:
         options["instructions"] = instructions
     if effort is not None:
+        if reason := unknown_effort(effort):
+            fail(f"--effort: {reason}")
         options["reasoning"] = {"effort": effort}
     typed = sys.stdin.isatty()
     with contextlib.ExitStack() as stack:
@@ -166,7 +171,7 @@ def run(
         fail(f"{file}: {error.strerror or error}{hint}")
     except UnknownProvider as error:
         named = model or ""
-        fail(f"{error}; a model is named provider/model" if named and "/" not in named else str(error))
+        fail(f"{in_options(error)}; a model is named provider/model" if named and "/" not in named else error)
     except (UnifiedLLMError, ValueError) as error:
         fail(error)
     if not as_json:

@@ -48,6 +48,8 @@ def send(
 ) -> Outcome:
     """Send a request. `source` is its protocol (None: by looking), `model` "provider/model" (None: the request's own).
 
+    With `base_url` among `where` the name of a model is that of the server, as it is.
+
     Raises `InvalidBody`, `ValueError` where no model is named, and every error of an upstream.
     """
     body = parse(data)
@@ -57,9 +59,9 @@ def send(
     ref = model or (said if isinstance(said, str) and "/" in said else None)
     if ref is None and not where.get("base_url"):
         raise InvalidArgument("name a model: --model provider/model (local/echo needs no key and no network)")
-    if ref is not None and where.get("base_url") and "/" not in ref:
-        # The user's own server, and a model on it, which may have the name of a provider.
-        ref, where = None, {**where, "model": ref}
+    if where.get("base_url"):
+        # The user's own server, and a model on it, whose name may be, or begin with, that of a provider.
+        ref, where = None, {**where, "model": model} if model is not None else where
     goal = upstream(ref or where.pop("base_url"), request=body, source=source, **where)
     streamed = bool(body.get("stream")) if stream is None and isinstance(body, dict) else bool(stream)
     # Some protocols select a stream in the body, others by the route.
