@@ -278,3 +278,34 @@ def test_fragments_of_names_are_those_of_the_same_protocol(fragments: list[Node]
         target="openai-chat",
     ).exchange
     assert list(ul.convert_stream(events, source="openai-chat", target="openai-chat", exchange=exchange)) == events
+
+
+@pytest.mark.parametrize("pieces", [["{"], ['{"a"', ': "b'], ["not JSON"], ["[1]"], ['{"a"', ': "b', '"}']])
+@pytest.mark.parametrize(
+    ("target", "place"),
+    [
+        ("anthropic-messages", ("delta", "partial_json")),
+        ("google-interactions", ("delta", "arguments")),
+        ("amazon-converse", ("delta", "toolUse", "input")),
+        ("google-generate-content", None),
+    ],
+)
+def test_pieces_of_a_call_that_is_cut_off_are_sent_as_they_came_and_nothing_is_wrapped(
+    target: str, place: tuple[str, ...] | None, pieces: list[str]
+) -> None:
+    """A chunk of Gemini has whole calls, whose arguments are an object; the other streams have the text itself."""
+    fragments = [fragment(0, "c1", "f", pieces[0]), *(fragment(0, None, None, each) for each in pieces[1:])]
+    events = [{"data": chunk({"tool_calls": [each]})} for each in fragments]
+    stream = ul.convert_stream([*events, {"data": chunk({}, "length")}], source="openai-chat", target=target)
+    written = [event["data"] for event in stream if type(event["data"]) is dict]
+    told = [(loss.path, loss.fate) for loss in stream.losses if "arguments" in loss.path]
+    if place is None:
+        broken = "".join(pieces) != '{"a": "b"}'
+        assert [fate for _, fate in told] == (["approximated"] if broken else [])
+        return
+    found = []
+    for data in written:
+        for key in place:
+            data = data.get(key) if type(data) is dict else None
+        found += [data] if data else []
+    assert found == pieces and told == []

@@ -126,6 +126,40 @@ def test_the_usage_before_an_error_is_reported(target: str) -> None:
     assert {key: fates.get(f"/1/data/usage/{key}") for key in USED["usage"]} == dict.fromkeys(USED["usage"], "lost")
 
 
+def snapshots(count: int) -> list[Node]:
+    """A stream of Gemini, each of whose chunks has the counts so far."""
+    counts = [
+        {"promptTokenCount": 3, "candidatesTokenCount": each, "trafficType": "ON_DEMAND"} for each in range(count)
+    ]
+    said = {"candidates": [{"index": 0, "content": {"role": "model", "parts": [{"text": "a word, "}]}}]}
+    return plain(*({**said, "usageMetadata": each, "responseId": "r", "modelVersion": "g"} for each in counts))
+
+
+@pytest.mark.parametrize("count", [4, 40, 400])
+@pytest.mark.parametrize("target", [each for each in STREAMS if each != "google-generate-content"])
+def test_the_counts_so_far_are_reported_once_where_they_were_stated_last(target: str, count: int) -> None:
+    _, losses = told(snapshots(count), "google-generate-content", target)
+    found = {loss.path for loss in losses if loss.side == "source" and "usageMetadata" in loss.path}
+    keys = {"promptTokenCount", "candidatesTokenCount", "trafficType"}
+    if target == "anthropic-messages":
+        keys.remove("promptTokenCount")  # sent with the first chunk
+    assert found == {f"/{count - 1}/data/usageMetadata/{key}" for key in keys}
+
+
+def test_a_count_that_is_not_stated_again_is_reported_where_it_was() -> None:
+    frames = snapshots(4)
+    frames[1]["data"]["usageMetadata"]["newTokenCount"] = 7
+    found = lost(frames, "google-generate-content", "openai-responses")
+    assert {path for path in found if path.startswith(("/0/", "/1/", "/2/")) and "usageMetadata" in path} <= {
+        "/1/data/usageMetadata/newTokenCount"
+    }
+
+
+def test_an_object_is_not_reported_beside_each_value_in_it() -> None:
+    found = lost(STREAMS["anthropic-messages"], "anthropic-messages", "openai-chat")
+    assert "/0/data/message/usage/input_tokens" in found and "/0/data/message/usage" not in found
+
+
 def test_a_part_of_a_lost_sum_is_lost() -> None:
     """A part of a count is carried by its sum, but not by one that was never sent."""
     _, losses = told(STREAMS["anthropic-messages"], "anthropic-messages", "google-generate-content")

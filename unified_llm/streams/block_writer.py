@@ -17,7 +17,17 @@ if TYPE_CHECKING:
     from ..engine.pairs.mapping import WritePair
     from ..engine.pairs.writing import Writer
 
-__all__ = ["THOUGHTS", "TOO_LATE", "UNHEARD", "BlockWriter", "Late", "LateCitations", "citations_of", "report_late"]
+__all__ = [
+    "THOUGHTS",
+    "TOO_LATE",
+    "UNHEARD",
+    "BlockWriter",
+    "Late",
+    "LateCitations",
+    "citations_of",
+    "report_late",
+    "sent_as_written",
+]
 
 Event = dict[str, Any]
 Node = dict[str, Any]
@@ -209,6 +219,14 @@ def report_late(found: list[Any], w: Writer) -> None:
     """Report citations that came when their text was over."""
     for annotation in found:
         w.report(annotation, (), "lost", TOO_LATE)
+
+
+def sent_as_written(call: Node, mark: int, w: Writer) -> None:
+    """Take back what is reported of the arguments of a call since `mark`: their pieces were sent as they came.
+
+    A document has an object in their place, so that text that is none stands in one there.
+    """
+    w.raw[mark:] = [entry for entry in w.raw[mark:] if not (entry[0] is call and entry[1] == ("arguments",))]
 
 
 def _order(place: Any) -> int:

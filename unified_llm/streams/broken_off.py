@@ -8,11 +8,11 @@ answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..engine.pairs.mapping import ILL_TYPED
-from ..foundation.json_paths import at, ids_below
+from ..foundation.json_paths import at, ids_below, pointer
 from ..passes.trial import trial_writer
 from ..types._tables import CAPABILITY
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..engine.pairs.writing import Writer
     from ..losses import Loss
 
-__all__ = ["LIFECYCLE", "BrokenOff", "new_losses"]
+__all__ = ["LIFECYCLE", "BrokenOff", "Stated", "new_losses"]
 
 Node = dict[str, Any]
 Entry = tuple[Node, tuple[Any, ...], str, str, "str | None"]
@@ -151,6 +151,25 @@ def _capability(keys: tuple[Any, ...]) -> str | None:
     """The capability of the innermost of the keys of a response that has one."""
     named = (CAPABILITY["response"].get(".".join(map(str, keys[:depth]))) for depth in range(len(keys), 0, -1))
     return next((name for name in named if name), None)
+
+
+class Stated:
+    """Where the report has what an answer amounted to when it broke off: the frames that stated it last.
+
+    Statements before those are no losses of their own: a stream repeats its counts so far.
+    """
+
+    def __init__(self, report: Iterable[Loss]) -> None:
+        self.last: dict[str, int] = {}
+        for loss in report:
+            number, _, place = loss.path[1:].partition("/")
+            if loss.side == "source" and loss.detail == DETAIL and number.isdecimal():
+                self.last[place] = max(int(number), self.last.get(place, 0))
+
+    def since(self, number: int, keys: tuple[Any, ...]) -> bool:
+        """Whether the value at `keys` of the data of frame `number` is stated in that frame or in a later one."""
+        above = (pointer(("data", *keys[:depth]))[1:] for depth in range(1, len(keys) + 1))
+        return any(self.last.get(place, -1) >= number for place in above)
 
 
 def new_losses(found: list[Loss], known: list[Loss]) -> list[Loss]:

@@ -22,7 +22,7 @@ from ..foundation.errors import UnifiedLLMError
 from ..foundation.json_codec import deep_path
 from ..foundation.json_paths import pointer
 from ..losses import Loss, Losses
-from .broken_off import DETAIL
+from .broken_off import DETAIL, Stated
 from .grammar import ADDRESS
 
 if TYPE_CHECKING:
@@ -108,15 +108,16 @@ class HeldFrames:
         if any(deep_path(frame.event["data"]) is not None for frame in frames) or self._size() > _EFFORT // 4:
             # Too deep to be compared, or too large for more than a few trials: single values are not reported.
             return [Loss(pointer((frame.number, "data")), "native.field", "lost", DETAIL) for frame in frames]
-        trial = _Trial([frame.event for frame in frames], replay)
+        trial, state = _Trial([frame.event for frame in frames], replay), Stated(report)
         numbers = [frame.number for frame in frames]
         for index, frame in enumerate(frames):
             for keys in trial.unsent(index, named, numbers):
-                capability = trail.capability(frame.event["data"], keys)
-                found.append(Loss(pointer((frame.number, "data", *keys)), capability, "lost", DETAIL))
-                there = _shaped(frame.event["data"], keys)
-                for number in self.alike.get(frame.number, ()):
-                    found.append(Loss(pointer((number, "data", *there)), capability, "lost", DETAIL))
+                data = frame.event["data"]
+                capability, there = trail.capability(data, keys), _shaped(data, keys)
+                places = [(frame.number, keys), *((number, there) for number in self.alike.get(frame.number, ()))]
+                for number, place in places:
+                    for left in _not_stated(data, place, number, state):
+                        found.append(Loss(pointer((number, "data", *left)), capability, "lost", DETAIL))
         return found
 
 
@@ -335,6 +336,13 @@ def _below(data: Any, keys: Keys) -> list[Keys]:
     value = _at(data, keys)
     names = value if type(value) is dict else range(len(value)) if type(value) is list else ()
     return [(*keys, name) for name in names]
+
+
+def _not_stated(data: Any, keys: Keys, number: int, state: Stated) -> list[Keys]:
+    """What of the value at `keys` of a frame is not stated again, in this one or in a later one."""
+    leaves = [place for place, _ in _leaves(_at(data, keys), keys)]
+    left = [place for place in leaves if not state.since(number, place)]
+    return left if len(left) < len(leaves) else [keys]
 
 
 def _at(data: Any, keys: Keys) -> Any:

@@ -15,7 +15,14 @@ from unified_llm.engine.pairs.mapping import fill
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import error_in
 from unified_llm.provenance.opaque import is_sealed
-from unified_llm.streams.block_writer import THOUGHTS, UNHEARD, BlockWriter, citations_of, report_late
+from unified_llm.streams.block_writer import (
+    THOUGHTS,
+    UNHEARD,
+    BlockWriter,
+    citations_of,
+    report_late,
+    sent_as_written,
+)
 from unified_llm.streams.collect_and_decompose import FRAME, TERMINAL
 
 from ..calls import blocks, sealed, thoughts
@@ -324,9 +331,13 @@ class ConverseWriter(BlockWriter):
             return []
         out = self._open_call(item, at, whole=True)
         arguments = item.get("arguments") or ""
-        if at in self.places and arguments.startswith(self.sent) and len(arguments) > len(self.sent):
+        goes_on = at in self.places and arguments.startswith(self.sent)
+        if goes_on and len(arguments) > len(self.sent):
             out.append(self._delta(at, {"toolUse": {"input": arguments[len(self.sent) :]}}))
+        mark = len(self.w.raw)
         block = self.w.node(blocks, item)
+        if goes_on:
+            sent_as_written(item, mark, self.w)
         if at in self.places:
             return [*out, self._stop(at)]
         return out + self._blocks([block] if block is not None else [])

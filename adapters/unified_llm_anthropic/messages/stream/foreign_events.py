@@ -16,7 +16,7 @@ from unified_llm.engine.pairs.mapping import Fated
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.answer_ends import is_run_by_provider
 from unified_llm.provenance.opaque import announced, is_sealed
-from unified_llm.streams.block_writer import THOUGHTS, UNHEARD, citations_of, report_late
+from unified_llm.streams.block_writer import THOUGHTS, UNHEARD, citations_of, report_late, sent_as_written
 
 from ..blocks import blocks
 from ..parts.citations import citations
@@ -261,12 +261,16 @@ class ForeignWriter(FrameWriter):
         told, opened = self.item.get("opaque"), at not in self.places
         out = self._open_call(item, at, whole=True)
         arguments = item.get("arguments") or ""
-        if arguments.startswith(self.sent) and len(arguments) > len(self.sent):
+        goes_on = arguments.startswith(self.sent)
+        if goes_on and len(arguments) > len(self.sent):
             rest = arguments[len(self.sent) :]
             if at in self.places and (self.sent or arguments != "{}"):
                 out.append(self._delta(at, {"type": "input_json_delta", "partial_json": rest}))
+        mark = len(self.w.raw)
         self.w.node(blocks, item)
         if at in self.places:
+            if goes_on:
+                sent_as_written(item, mark, self.w)
             if self._left_with(self.item) != self._left_with(item):
                 self.w.too_late(item, "its block had begun")
             out.append(self._stop_block(at))

@@ -10,7 +10,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import fill
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.json_codec import dump_text
-from unified_llm.streams.block_writer import LateCitations, citations_of, report_late
+from unified_llm.streams.block_writer import LateCitations, citations_of, report_late, sent_as_written
 
 from ...byte_offsets import Span
 from ..parts import citations, model_parts
@@ -76,7 +76,9 @@ class Ends:
             if not step.started:
                 out = [*(each for wire in carried for each in self._whole(wire)), *self._open(step, head)]
                 carried = []
-            if not step.args and wires[0].get("arguments"):
+            if step.args:
+                sent_as_written(item, mark, self.w)
+            elif wires[0].get("arguments"):
                 out.append(
                     wire_delta(step.index, {"arguments": dump_text(wires[0]["arguments"]), "type": "arguments_delta"})
                 )
