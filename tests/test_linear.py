@@ -175,6 +175,69 @@ def held(source: str, target: str, kind: str) -> list[int]:
     return found
 
 
+def test_a_text_that_grows_is_not_copied_with_each_piece() -> None:
+    """A copy beside the text would be twice its size, once for each piece: lines of Python do not show it."""
+    from unified_llm_openai.chat.stream.merge import Fragments, details_of
+
+    piece, count = "x" * 1_000, 1_000
+    fragments, details = Fragments(), details_of()
+    whole: Node = {"new_text": piece, "inner": {"text": piece}, "parts": [{"index": 0, "text": piece}]}
+    detail = {"index": 0, "type": "reasoning.text", "text": piece}
+    details.add([detail])
+    details.add([detail])
+    add = details.more(detail, "text")
+    assert add is not None
+    grown: list[Callable[[], object]] = [
+        lambda: fragments.enter(whole, "new_text", piece),
+        lambda: fragments.enter(whole, "inner", {"text": piece}),
+        lambda: fragments.enter(whole, "parts", [{"index": 0, "text": piece}]),
+        lambda: details.add([detail]),
+        lambda: add(piece),
+    ]
+    for each in grown:
+        tracemalloc.start()
+        for _ in range(count):
+            each()
+        size, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert size > count * len(piece) * 0.9 and peak < size * 1.2
+    assert len(whole["new_text"]) == len(whole["inner"]["text"]) == len(whole["parts"][0]["text"]) == 1_001_000
+    assert len(details.entries[0]["text"]) == 2_002_000
+
+
+def signed_calls(count: int, *, damaged: bool) -> Node:
+    """A request of Interactions with Gemini's signed calls, each with its envelope, and with other ids if damaged."""
+    parts = [
+        {"functionCall": {"name": "f", "args": {}, "id": f"c{n}"}, "thoughtSignature": "c2ln"} for n in range(count)
+    ]
+    content = {"role": "model", "parts": parts}
+    answer = {"candidates": [{"index": 0, "finishReason": "STOP", "content": content}], "responseId": "r"}
+    given: Any = {"source": "google-generate-content", "target": "google-interactions", "kind": "response"}
+    steps = ul.convert(answer, **given).value["steps"]
+    for step in steps if damaged else ():
+        if step["type"] == "function_call":
+            step["id"] = f"other-{step['id']}"
+    calls = [step["id"] for step in steps if step["type"] == "function_call"]
+    results = [{"type": "function_result", "call_id": each, "name": "f", "result": "x"} for each in calls]
+    return {
+        "model": "m",
+        "input": [{"type": "user_input", "content": [{"type": "text", "text": "q"}]}, *steps, *results],
+    }
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_an_envelope_for_each_of_many_calls_takes_work_in_proportion(damaged: bool) -> None:
+    made = [signed_calls(SIZE * times, damaged=damaged) for times in (1, 2, 4)]
+
+    def run(body: Node) -> Any:
+        return ul.convert(body, source="google-interactions", target="google-generate-content")
+
+    signed = sum("thoughtSignature" in part for part in run(made[-1]).value["contents"][1]["parts"])
+    assert signed == (0 if damaged else SIZE * 4)
+    one, two, four = (lines(lambda body=body: run(body)) for body in made)
+    assert four - two <= RATIO * (two - one) + SLACK
+
+
 def test_losses_alike_are_told_together() -> None:
     """What an endless stream repeats is reported one by one a thousand times, and then with how many there are."""
     for count in (1000, 1001, 4000):

@@ -151,40 +151,62 @@ def unsealed(items: list[Node], r: Reader) -> list[Node]:
     if not carried:
         return items
     out = [item for item in items if item.get("type") != CARRIED]
+    bearers = _Bearers(out)
+    wires: dict[int, Any] = {}
     # Of two envelopes for one call, that of its end is the later one: it names the arguments.
     for envelope in sorted(carried, key=lambda each: "\n" not in str(each.get("anchor"))):
-        if not _attach(envelope, out):
-            node = r.made({"type": "reasoning", "summary": []}, _wire_of(envelope, r))
+        if not bearers.attach(envelope):
+            if not wires:
+                wires = {id(node): wire for node, wire in reversed(list(r.latest()))}
+            node = r.made({"type": "reasoning", "summary": []}, wires.get(id(envelope), r.doc))
             r.note(node, ("opaque",), "lost", "the envelope is refused: damaged, moved, or not ours")
     return out
 
 
-def _wire_of(item: Node, r: Reader) -> Any:
-    return next((wire for node, wire in r.latest() if node is item), r.doc)
+_NAMES = (str, type(None))
 
 
-def _attach(envelope: Node, items: list[Node]) -> bool:
-    """Give opaque data back to the assistant's item or part that it belongs to."""
-    if not envelope.get("opaque"):
-        return False
-    is_known = False
-    for item in items:
-        if is_reply(item):
-            continue
-        content = item.get("content")
-        if type(content) is str and item["type"] == "message":
-            # A text in its short form has them as a part.
-            type_ = "output_text" if item.get("role") == "assistant" else "input_text"
-            content = [{"type": type_, "text": content}]
-        for bearer in [item, *(content if type(content) is list else ())]:
-            if envelope.get("anchor") in anchors_of(bearer) and bearer.get("type") == envelope.get("bearer"):
-                is_known = is_known or envelope["anchor"] != anchor_of(bearer)
-                if "opaque" not in bearer:
-                    bearer["opaque"] = envelope["opaque"]
-                    if bearer is not item:
-                        item["content"] = content
-                    return True
-    return is_known
+class _Bearers:
+    """The assistant's items and parts by what an envelope beside them names: each is looked at once."""
+
+    def __init__(self, items: list[Node]) -> None:
+        self._found: dict[tuple[Any, Any], list[tuple[Node, Node, Any]]] = {}
+        self._next: dict[tuple[Any, Any], int] = {}
+        self._announced: set[tuple[Any, Any]] = set()
+        for item in items:
+            if is_reply(item):
+                continue
+            content = item.get("content")
+            if type(content) is str and item["type"] == "message":
+                # A text in its short form has them as a part.
+                kind = "output_text" if item.get("role") == "assistant" else "input_text"
+                content = [{"type": kind, "text": content}]
+            for bearer in [item, *(content if type(content) is list else ())]:
+                type_ = bearer.get("type")
+                for number, anchor in enumerate(anchors_of(bearer) if type(type_) in _NAMES else ()):
+                    self._found.setdefault((anchor, type_), []).append((bearer, item, content))
+                    if number:
+                        self._announced.add((anchor, type_))
+
+    def attach(self, envelope: Node) -> bool:
+        """Give opaque data back to the first item or part that it belongs to, and that has none.
+
+        True as well for a call that was announced, and whose end brought its own.
+        """
+        named = envelope.get("anchor"), envelope.get("bearer")
+        if not envelope.get("opaque") or not all(type(each) in _NAMES for each in named):
+            return False
+        found = self._found.get(named, [])
+        for number in range(self._next.get(named, 0), len(found)):
+            bearer, item, content = found[number]
+            if "opaque" not in bearer:
+                self._next[named] = number + 1
+                bearer["opaque"] = envelope["opaque"]
+                if bearer is not item:
+                    item["content"] = content
+                return True
+        self._next[named] = len(found)
+        return named in self._announced
 
 
 # ---- writing a timeline ---------------------------------------------------------------------------------------------

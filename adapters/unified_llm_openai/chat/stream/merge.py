@@ -6,6 +6,7 @@ The rules are those of the official SDK's own accumulator, less its traps: a rep
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 __all__ = ["ONCE", "Fragments", "Growing", "details_of"]
@@ -31,6 +32,7 @@ class Fragments:
         if known is None or (key in ONCE and value is not None):
             node[key] = value
         elif value is not None:
+            del known  # what holds a text too has it copied
             self.grow(node, key, value)
 
     def grow(self, holder: Any, key: Any, new: Any) -> None:
@@ -43,7 +45,8 @@ class Fragments:
             for name, value in new.items():
                 self.enter(old, name, value)
         elif type(old) is str and type(new) is str:
-            holder[key] = old + new
+            del old
+            _append_text(holder, key, new)
         elif type(old) is list and type(new) is list:
             growing = self._lists.get(id(old))
             if growing is None:
@@ -53,6 +56,14 @@ class Fragments:
             growing.add(new)
         else:
             holder[key] = new
+
+
+def _append_text(holder: Any, key: Any, more: str) -> None:
+    """Add to a text that nothing else holds: so it grows where it is, and no piece copies all that came before it."""
+    text = holder[key]
+    holder[key] = None
+    text += more
+    holder[key] = text
 
 
 class Growing:
@@ -93,12 +104,7 @@ class Growing:
             return None
         if any(name != key and name not in ONCE and value is not None for name, value in fragment.items()):
             return None
-        whole = entry  # (it was copied when it grew)
-
-        def add(text: str) -> None:
-            whole[key] += text
-
-        return add
+        return partial(_append_text, entry, key)  # (it was copied when it grew)
 
     def _append(self, entry: Any) -> None:
         if type(entry) is dict:
