@@ -150,6 +150,7 @@ def test_the_code_of_an_interaction_stays_beside_the_class_of_its_message() -> N
         ("ValidationException", 400, "The maximum context length is 9 tokens.", "context_overflow"),
         ("InvalidClientTokenId", 403, "m", "authentication"),
         ("ThrottlingException", 429, "Too many tokens, please wait before trying again.", "rate_limit"),
+        ("ThrottlingException", 429, "Too many tokens per day, please wait before trying again.", "quota"),
     ],
 )
 def test_the_errors_of_bedrock(word: str, status: int, message: str, kind: str) -> None:

@@ -94,7 +94,7 @@ def _classify(word: str | None, message: Any, status: Any) -> str:
     if kind in (None, "invalid_request") and type(message) is str and any(s in message.lower() for s in _OVERFLOW):
         return "context_overflow"
     # The refusals of the models (Claude's, among them) come as bad requests, in their words.
-    return (class_by_message(kind, message) if kind in (None, "invalid_request") else kind) or "other"
+    return (class_by_message(kind, message) if kind in (None, "invalid_request", "rate_limit") else kind) or "other"
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------

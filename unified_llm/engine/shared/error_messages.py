@@ -55,8 +55,9 @@ _SIGNS = {
     ),
     "authentication": ("incorrect api key", "api key not valid"),
 }
-# "Quota exceeded for metric: ..., limit: 0, model: ...": a model that the plan does not include.
-_NO_LIMIT = re.compile(r"\blimit: 0(?![\d.,]*\d)", re.ASCII)
+# "Quota exceeded for metric: ..., limit: 0, model: ...", for a model that the plan does not include (Google), and "Too
+# many tokens per day, please wait before trying again." (Bedrock).
+_USED_UP = re.compile(r"\blimit: 0(?![\d.,]*\d)|too many tokens per day", re.ASCII)
 
 
 def class_by_message(kind: str | None, message: Any) -> str | None:
@@ -74,7 +75,7 @@ def class_by_message(kind: str | None, message: Any) -> str | None:
     if type(message) is not str or not (kind in _VAGUE or kind in _PERHAPS_QUOTA):
         return kind
     text = message.lower()
-    if kind == "rate_limit" and _NO_LIMIT.search(text):
+    if kind == "rate_limit" and _USED_UP.search(text):
         return "quota"
     found = next((shown for shown, signs in _SIGNS.items() if any(sign in text for sign in signs)), kind)
     return found if kind in _VAGUE or found == "quota" else kind
