@@ -26,6 +26,7 @@ from ..foundation.errors import APIConnectionError, APIError, APITimeoutError, C
 from ..foundation.secret import Secret
 from .access.callers import Access, Key
 from .access.quota import Quota
+from .access.space import Space
 from .access.spending import spending
 from .configuration.config import Config, ConfigError
 from .requests.admission import Admission, Admitted, Known, known_by, probe
@@ -65,8 +66,7 @@ from .state.database_probe import Reachable
 from .state.response_ids import renamed
 from .state.runs.runs import Runs
 from .state.store import Store, StoreUnavailable
-from .state.stored_responses import Pending, Turns, unavailable
-from .state.vault import Continuity, ask, keep
+from .state.stored_responses import Pending, Turns, stores, unavailable
 from .telemetry.recorder import OWN_PATHS, Recorder, note
 from .upstreams.routing import ModelList, Route, Router, model_list, requested_model
 
@@ -103,13 +103,15 @@ class Gateway:
         self.wire: AiohttpWire = AiohttpWire(
             limits=type(LIMITS)(max_connections=most, max_keepalive_connections=min(most, 100))
         )
-        self.continuity: Continuity = Continuity(self.store)
+        self.space: Space = Space(self.store, self.config.state)
+        self.continuity: Continuity = Continuity(self.store, self.space)
         self.turns: Turns = Turns(self.store, self.config.state)
         self.recorder: Recorder = Recorder(self.config.telemetry)
         self.runs: Runs = Runs(self.store, self.wire, partial(again, self), self.recorder)
         self.files: Files = Files(self.turns.files, self.config.state)
         self.caches: Caches = Caches(self.turns.files, self.config.state)
-        self.conversations: Conversations = Conversations(ConversationStore(self.store, self.config.state.keep))
+        talks = ConversationStore(self.store, self.config.state.keep)
+        self.conversations: Conversations = Conversations(talks, self.space)
         self._kept: dict[str, Files | Caches | Conversations] = {
             **dict.fromkeys(KINDS, self.files),
             **dict.fromkeys(CACHE_KINDS, self.caches),
@@ -324,6 +326,7 @@ class Gateway:
             passed = await passed_reply(self.wire, straight, secret)
             if passed is not None:
                 return passed, None
+        await self.space.check_request(match, key.tenant, found)
         translator = await self.translator(match.protocol, route, key, meter, secret, found)
         named = found._replace(model=match.names.get("model") or found.model)
         translator.memory = recalled = await turns.recall(key, match.protocol, named, secret, content, match.route.kind)
@@ -351,7 +354,7 @@ class Gateway:
         if talk is not None:
             reply = talk.shown_reply(reply)
         pending: Pending | None = None
-        if talk is not None or (match.route.kind == "request" and turns.stores(match.protocol, found)):
+        if talk is not None or (match.route.kind == "request" and stores(match.protocol, found)):
             pending = Pending(turns, key, match.protocol, found, content, recalled, partial(keep, translator))
 
         async def stored(stream: SurfaceStream, last: list[bytes]) -> list[bytes]:

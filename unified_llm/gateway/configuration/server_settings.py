@@ -130,6 +130,11 @@ class StateSettings(Table):
         description="Bytes of files that the requests of one process hold at the same time, until their upstreams "
         "answer; others get status 429. At least twice `max_file`. Default: four times `max_file`.",
     )
+    max_stored: Size = Field(
+        default=10_000_000_000,
+        description="Bytes of all else that one tenant stores, as they are in the database: responses, background "
+        "runs with their logs, conversations, kept reasoning state.",
+    )
     sync: Literal["normal", "full"] = Field(
         default="normal", description="SQLite only. `full` survives power loss, `normal` a crash of the process."
     )

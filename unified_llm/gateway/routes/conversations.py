@@ -16,6 +16,7 @@ from ...foundation.errors import InvalidBody
 from ...foundation.json_codec import dump, parse
 from ...foundation.secret import Secret
 from ...passes.convert import write
+from ..access.space import Space
 from ..requests.body import Peek
 from ..responses.replies import Refusal, Whole, json_reply
 from ..state.conversations import Conversation, ConversationStore
@@ -81,14 +82,16 @@ class Named(NamedTuple):
 class Conversations:
     """The conversation routes of one gateway."""
 
-    def __init__(self, store: ConversationStore) -> None:
-        self.store = store
+    def __init__(self, store: ConversationStore, space: Space) -> None:
+        self.store, self.space = store, space
 
     async def reply(self, sent: Sent, secret: Secret) -> Whole:
         """The response of a route. Raises `Refusal` and `StoreUnavailable`."""
         api = adapter(sent.match.protocol).conversations
         assert api is not None
         kind, method = sent.match.route.kind, sent.match.route.method
+        if method == "POST":
+            await self.space.check(sent.tenant)
         if kind == "conversations":
             body = object_of(sent.content) if sent.content.strip() else {}
             added = self._added(sent, api, body.get(api.items) or [], set())

@@ -35,7 +35,7 @@ from ..requests.head import Head
 from ..requests.versions import answered_version, versioned
 from ..responses.replies import Receive, Refusal, Scope, Send, Whole, error_reply, events_of, protocol_for, stopping
 from ..responses.watch import was_stopped
-from ..state.stored_responses import Pending, data_of, id_of
+from ..state.stored_responses import Pending, data_of, id_of, stores
 from ..telemetry.recorder import note
 from ..upstreams.routing import requested_model
 from .websocket_responses import SocketTurns
@@ -311,6 +311,7 @@ class Session:
         found, secret = peek(surface, content), await gateway.secret()
         model = requested_model(found.model)
         gateway.router.resolve(model, key, self._head.upstream)
+        await gateway.space.check_request(self._match, key.tenant, found)
         memory = await self._turns.recall(key, surface, found, secret, content)
         try:
             async with memory.with_files():
@@ -330,7 +331,7 @@ class Session:
             exchange = replace(exchange, previous=found.previous)
         events = write_stream(decompose(node), surface, exchange=exchange)
         frames = [encode(each["event"], _text(each["data"])) for each in events]
-        if self._turns.stores(surface, found):
+        if stores(surface, found):
             frames = await Pending(self._turns, key, surface, found, content, memory).ended(b"".join(frames), frames)
         for frame in frames:
             await self._send_message(lane, _data(frame))

@@ -44,6 +44,7 @@ __all__ = [
     "segments",
     "settings",
     "shared_secret",
+    "stored_bytes",
     "upgrade_tables",
     "vault",
     "writing",
@@ -174,6 +175,13 @@ conversation_items: sa.Table = sa.Table(
     sa.Column("place", sa.BigInteger, primary_key=True),
     sa.Column("id", sa.String(255), nullable=False),
     sa.Column("data", sa.LargeBinary, nullable=False),
+)
+stored_bytes: sa.Table = sa.Table(  # written by triggers alone
+    "stored_bytes",
+    metadata,
+    sa.Column("tenant", sa.String(255), primary_key=True),
+    sa.Column("place", sa.BigInteger, primary_key=True),
+    sa.Column("used", sa.BigInteger, nullable=False),
 )
 
 _LOCK = 0x756C6C6D  # of migrations, in PostgreSQL

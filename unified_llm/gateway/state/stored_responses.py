@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ..routes.conversations import Named
 
 __all__ = ["Pending", "Recalled", "Turns", "data_of", "foreground", "id_of", "is_response", "named_in",
-           "unavailable", "with_data"]  # fmt: skip
+           "stores", "unavailable", "with_data"]  # fmt: skip
 
 _log = logging.getLogger("unified_llm.gateway")
 _FRAMES = 16  # of a stream, in which its id has to come
@@ -126,7 +126,7 @@ class Pending:
         self._turns, self._key, self._surface = turns, key, surface
         self._previous = found.previous if isinstance(found.previous, str) else None
         self._content, self._recalled = content, recalled
-        self._is_stored = turns.stores(surface, found)
+        self._is_stored = stores(surface, found)
 
     async def whole(self, reply: Reply) -> Reply:
         """The reply, stored. Without the database it is marked as not stored; raises `Refusal` where it must be."""
@@ -213,7 +213,7 @@ class Turns:
 
         Their data is not in memory yet. Raises `Refusal` (413 for too many, 503 where the database is needed and away).
         """
-        if self.settings.required and self.stores(surface, found):
+        if self.settings.required and stores(surface, found):
             try:
                 await self.store.open()
             except StoreUnavailable:
@@ -251,11 +251,7 @@ class Turns:
 
     def remembers(self, surface: str, found: Peek) -> bool:
         """Whether a client can go on from its response, so that the id has to name this one alone."""
-        return self.stores(surface, found)
-
-    def stores(self, surface: str, found: Peek) -> bool:
-        """Whether a response is to be stored: the protocol has ids to go on from, and the client does not object."""
-        return bool(keeps(surface)) and found.store is not False
+        return stores(surface, found)
 
     async def lifecycle(self, match: Match, key: Key, query: Mapping[str, str], secret: Secret) -> Whole:
         """Fetch, list the input of, delete or cancel a stored response, as transports do with those they remember."""
@@ -283,6 +279,11 @@ class Turns:
         framing = adapter(match.protocol).streams.framing
         kind = framing.content_type if told.stream else "application/json"
         return Whole(200, {"content-type": kind}, told.content)
+
+
+def stores(surface: str, found: Peek) -> bool:
+    """Whether a response is to be stored: the protocol has ids to go on from, and the client does not object."""
+    return bool(keeps(surface)) and found.store is not False
 
 
 def unavailable(what: str = "stored responses") -> Refusal:

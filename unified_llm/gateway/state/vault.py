@@ -24,6 +24,7 @@ import zstandard
 from ...client.connections.io import AsyncWire
 from ...client.transports.translator import Incoming, Reply, Translator
 from ...foundation.json_codec import dump
+from ..access.space import Space
 from ..responses.replies import Refusal
 from .database import vault
 from .store import Conflict, Store, StoreUnavailable
@@ -45,8 +46,8 @@ _Key = tuple[str, str]
 class Continuity:
     """The vaults of all tenants: a bounded cache, and the table behind it."""
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
+    def __init__(self, store: Store, space: Space) -> None:
+        self.store, self.space = store, space
         self._cache: OrderedDict[_Key, bytes] = OrderedDict()
         self._size = 0
         self._absent: OrderedDict[_Key, None] = OrderedDict()
@@ -162,9 +163,12 @@ class RequestVault:
             return False
 
     async def keep(self, response: str | None = None) -> None:
-        """Write what was put, as a part of a response. Without the database it stays in the cache of this process."""
+        """Write what was put, as a part of a response.
+
+        Without the database, or where the tenant has no room, it stays in the cache of this process.
+        """
         entries, self._new = self._new, {}
-        if entries and self._is_stored:
+        if entries and self._is_stored and not await self._behind.space.is_full(self._tenant):
             try:
                 await self._behind.write(self._tenant, response, entries)
             except (StoreUnavailable, Conflict):
