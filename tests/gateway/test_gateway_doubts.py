@@ -69,13 +69,15 @@ def doubted(folder: Path, text: str) -> list[str]:
         (
             f"{HEAD}[upstreams.u]\nmodel = 'gpt-4o'\nbase_url = 'http://localhost/v1'\n"
             f"[keys.k]\nsha256 = '{SHA}'\nbudget = '5 USD/day'",
-            "keys.k.budget: nothing that the key may reach has a listed price, so the budget is never spent",
+            "keys.k.budget: no price for u: requests for them are refused, or go to other targets; "
+            "set price (0 is free), or gateway.unlisted",
         ),
         (
             f"{HEAD}[upstreams.u]\nmodel = 'azure/our-deployment'\nvariables = {{ resource = 'r' }}\nauth = 'azure'\n"
             f"[upstreams.p]\nmodel = 'openai/gpt-4o'\nauth = 'azure'\n"
             f"[keys.k]\nsha256 = '{SHA}'\nbudget = '5 USD/day'",
-            "keys.k.budget: no listed price for the models of u, so their requests cost nothing",
+            "keys.k.budget: no price for u: requests for them are refused, or go to other targets; "
+            "set price (0 is free), or gateway.unlisted",
         ),
         (
             f"{HEAD}[models]\nfast = 'local/echo'\n[keys.k]\nsha256 = '{SHA}'\nmodels = ['fats']",
@@ -104,7 +106,8 @@ def test_what_may_be_meant_is_not_doubted(tmp_path: Path, monkeypatch: pytest.Mo
     budget = "budget = '5 USD/day'"
     assert doubted(tmp_path, f"{HEAD}{rows}{models}[keys.k]\nsha256 = '{SHA}'\n{names}\n") == []
     paid = f"[keys.k]\nsha256 = '{SHA}'\n{budget}\nupstreams = ['u1', 'priced']"
-    assert doubted(tmp_path, f"{HEAD}{rows}{models}{paid}") == []
+    (doubt,) = doubted(tmp_path, f"{HEAD}{rows}{models}{paid}")
+    assert doubt.startswith("keys.k.budget: no price for u1/*: ")
 
 
 def test_check_prints_doubts_and_succeeds(tmp_path: Path) -> None:

@@ -171,7 +171,7 @@ def test_a_team_without_keys_or_prices_is_doubted(tmp_path: Path) -> None:
     budget = "[teams.sales]\nbudget = '5 USD/day'\n"
     assert doubted(tmp_path, text + budget) == ["teams.sales: no key has it as its team"]
     (doubt,) = doubted(tmp_path, text + member + budget)
-    assert doubt.startswith("teams.sales.budget: nothing that its keys may reach has a listed price")
+    assert doubt.startswith("teams.sales.budget: no price for u: requests for them are refused")
 
 
 def test_a_budget_of_all_keys_is_not_imported_in_silence() -> None:

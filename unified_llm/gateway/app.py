@@ -60,7 +60,7 @@ from .routes.compaction import COMPACT, compaction
 from .routes.conversations import Conversations
 from .routes.files import Files, Sent
 from .routes.websocket import serve
-from .state.conversations import ConversationStore
+from .state.vault import Continuity, ask, keep
 from .state.counters import SharedCounters
 from .state.database_probe import Reachable
 from .state.response_ids import renamed
@@ -68,7 +68,8 @@ from .state.runs.runs import Runs
 from .state.store import Store, StoreUnavailable
 from .state.stored_responses import Pending, Turns, stores, unavailable
 from .telemetry.recorder import OWN_PATHS, Recorder, note
-from .upstreams.routing import ModelList, Route, Router, model_list, requested_model
+from .upstreams.model_lists import ModelList, model_list
+from .upstreams.routing import Route, Router, requested_model
 
 __all__ = ["Gateway"]
 
@@ -110,8 +111,7 @@ class Gateway:
         self.runs: Runs = Runs(self.store, self.wire, partial(again, self), self.recorder)
         self.files: Files = Files(self.turns.files, self.config.state)
         self.caches: Caches = Caches(self.turns.files, self.config.state)
-        talks = ConversationStore(self.store, self.config.state.keep)
-        self.conversations: Conversations = Conversations(talks, self.space)
+        self.conversations: Conversations = Conversations(self.store, self.config.state.keep, self.space)
         self._kept: dict[str, Files | Caches | Conversations] = {
             **dict.fromkeys(KINDS, self.files),
             **dict.fromkeys(CACHE_KINDS, self.caches),

@@ -8,11 +8,10 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
-from ..client.upstreams.upstream import Upstream
 from ..models.endpoints import provider
 from ..models.provider_table import aliases, table
-from .access.prices import price
-from .configuration.config import Config, is_loopback
+from .access.callers import Key
+from .configuration.config import Config, KeySettings, is_loopback
 from .upstreams.routing import Router
 
 __all__ = ["doubts"]
@@ -21,7 +20,7 @@ __all__ = ["doubts"]
 _INSIDE = frozenset(("alt", "corp", "home", "internal", "intranet", "lan", "local", "localdomain", "pod", "private",
                      "svc", "test"))  # fmt: skip
 _INSIDE_ZONES = (".home.arpa", ".ts.net")  # RFC 8375; a mesh of WireGuard, which encrypts
-_MANY = {"input_tokens": 1_000_000, "output_tokens": 1_000_000}
+_SHOWN = 8  # names of one line
 
 
 def doubts(config: Config, router: Router) -> Iterator[str]:
@@ -67,13 +66,13 @@ def doubts(config: Config, router: Router) -> Iterator[str]:
             if not set("*?[/") & set(model) and not router.routes(model):
                 yield f"keys.{name}.models: {model!r} is neither in [models] nor an upstream nor a known model"
         if key.budget:
-            yield from _free(f"keys.{name}", key.upstreams, router)
+            yield from _without_price(f"keys.{name}", [_as_key(name, key)], config, router)
     for name, team in config.teams.items():
-        members = [key for key in config.keys.values() if key.team == name]
+        members = [_as_key(each, key) for each, key in config.keys.items() if key.team == name]
         if not members:
             yield f"teams.{name}: no key has it as its team"
         elif team.budget:
-            yield from _free(f"teams.{name}", [each for key in members for each in key.upstreams], router)
+            yield from _without_price(f"teams.{name}", members, config, router)
 
 
 def _missing_key(name: str) -> str:
@@ -82,26 +81,21 @@ def _missing_key(name: str) -> str:
     return " or ".join(found.key_env) if found.key_env and not found.login and found.key() is None else ""
 
 
-def _free(path: str, patterns: Sequence[str], router: Router) -> Iterator[str]:
-    """What a budget does not count, because the catalog has no price. An own server may cost nothing indeed."""
-    reached = {name: each for name, each in router.upstreams.items() if _reaches(patterns, name)}
-    free = [name for name, each in reached.items() if each.model and not _has_price(each)]
-    sold = [name for name in free if reached[name].provider and not provider(str(reached[name].provider)).local]
-    others = [each for each in router.providers if _reaches(patterns, each) and not provider(each).local]
-    if reached and len(free) == len(reached) and not others:
-        who = "the key" if path.startswith("keys.") else "its keys"
-        yield f"{path}.budget: nothing that {who} may reach has a listed price, so the budget is never spent"
-    elif sold:
-        yield f"{path}.budget: no listed price for the models of {', '.join(sold)}, so their requests cost nothing"
+def _as_key(name: str, row: KeySettings) -> Key:
+    return Key(name, models=tuple(row.models), upstreams=tuple(row.upstreams))
 
 
-def _has_price(upstream: Upstream) -> bool:
-    """Whether the operator gave a price, also one of 0, or the catalog lists one."""
-    return upstream.price is not None or price(upstream, upstream.model, _MANY) > 0
-
-
-def _reaches(patterns: Sequence[str], name: str) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+def _without_price(path: str, keys: Sequence[Key], config: Config, router: Router) -> Iterator[str]:
+    """What a budget does not count: names for which neither the configuration nor the catalog has a price."""
+    names = list(dict.fromkeys(name for key in keys for name in router.without_price(key)))
+    if not names:
+        return
+    shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    if config.gateway.unlisted == "free":
+        yield f"{path}.budget: no price for {shown}: their requests cost nothing; set price"
+    else:
+        reason = "requests for them are refused, or go to other targets"
+        yield f"{path}.budget: no price for {shown}: {reason}; set price (0 is free), or gateway.unlisted"
 
 
 def _is_exposed(url: str) -> bool:

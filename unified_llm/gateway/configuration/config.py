@@ -83,6 +83,9 @@ class ModelRoute(Table):
         description="How long a target is skipped after an overload, a server error or a failed connection: seconds, "
         "or `2m`. `Retry-After` of the upstream takes precedence. `0` skips none.",
     )
+    price: PriceTable | None = Field(
+        default=None, description="Prices of targets that have none: neither their upstream's nor listed ones."
+    )
     on_loss: dict[str, Literal["ignore", "warn", "raise"]] = Field(
         default={}, description="Levels by capability, as in `convert(on_loss=)`."
     )

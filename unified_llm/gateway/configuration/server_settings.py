@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...foundation.secret import Secret
-from .values import Duration, Listen, Names, Origin, Size, Variable
+from .values import Duration, Listen, Names, Origin, Size, Unlisted, Variable
 
 __all__ = ["ConfigError", "GatewaySettings", "StateSettings", "Table", "TelemetrySettings"]
 
@@ -49,6 +49,12 @@ class GatewaySettings(Table):
     secret_env: Variable | None = Field(
         default=None,
         description="Variable with the secret that authenticates envelopes. Default: the gateway generates a secret.",
+    )
+    unlisted: Unlisted = Field(
+        default="refuse",
+        description="A model without a price of its upstream, in the catalog or in `[models]`. `refuse`: keys with a "
+        "budget, or with a team that has one, may not request it (403). `free`: it costs nothing. A table like the "
+        "`price` of an upstream: its prices.",
     )
     max_body: Size = Field(default=32_000_000, description="Largest request body in bytes, also after decompression.")
     max_ratio: int = Field(

@@ -12,7 +12,7 @@ from ...models.own_prices import prices_of
 from ...models.provider_table import logins
 
 __all__ = ["LOGINS", "Budget", "Cooling", "Digest", "Duration", "Limit", "Limits", "Listen", "Login", "Names",
-           "Origin", "PriceTable", "Size", "Variable", "Variables", "limit"]  # fmt: skip
+           "Origin", "PriceTable", "Size", "Unlisted", "Variable", "Variables", "limit"]  # fmt: skip
 
 _UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9}
 _SIZE = re.compile(r"(\d+)\s*(kb|mb|gb|)", re.IGNORECASE)
@@ -117,6 +117,14 @@ def _price(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
+def _unlisted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _price(value)
+    if value not in ("refuse", "free"):
+        raise ValueError("must be 'refuse', 'free', or a table of prices")
+    return value
+
+
 def _listed(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
@@ -145,4 +153,5 @@ Budget = Annotated[
     BudgetText | None,
     Field(description='Budget by the prices of upstreams, else list prices: `"50 USD/month"`, or another period.'),
 ]
+Unlisted = Annotated[str | dict[str, Any], BeforeValidator(_unlisted)]
 PriceTable = Annotated[dict[str, Any], AfterValidator(_price)]

@@ -21,7 +21,7 @@ from ..requests.body import Peek
 from ..responses.replies import Refusal, Whole, json_reply
 from ..state.conversations import Conversation, ConversationStore
 from ..state.database import is_id
-from ..state.store import StoreUnavailable
+from ..state.store import Store, StoreUnavailable
 from ..state.stored_responses import data_of, is_response, unavailable, with_data
 from .files import Sent, listed, object_of
 
@@ -82,8 +82,9 @@ class Named(NamedTuple):
 class Conversations:
     """The conversation routes of one gateway."""
 
-    def __init__(self, store: ConversationStore, space: Space) -> None:
-        self.store, self.space = store, space
+    def __init__(self, store: Store, keep: float, space: Space) -> None:
+        self.store: ConversationStore = ConversationStore(store, keep)
+        self.space = space
 
     async def reply(self, sent: Sent, secret: Secret) -> Whole:
         """The response of a route. Raises `Refusal` and `StoreUnavailable`."""

@@ -7,31 +7,22 @@ providers serves. Only names lead anywhere: no request can name a URL.
 
 from __future__ import annotations
 
-import asyncio
 import difflib
 import random
 import re
-import time
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...client.sending.effects import Answer, Ask, OnFailure
-from ...client.sending.model_list import listed, page
-from ...client.sending.request_flow import steps
-from ...client.sending.retry import Retry
-from ...client.transports.route_matching import Match
+from ...client.sending.effects import OnFailure
 from ...client.upstreams.tokens import check_login
 from ...client.upstreams.upstream import Upstream
 from ...client.upstreams.upstream import upstream as make_upstream
-from ...engine.adapter import Adapter
-from ...engine.registry import adapter, split
+from ...engine.registry import split
 from ...foundation.errors import (
-    APIError,
-    CapabilityRefused,
-    InvalidRequestError,
     UnifiedLLMError,
     UnknownProtocol,
     UnknownProvider,
@@ -41,19 +32,17 @@ from ...losses import Levels, check_levels
 from ...models.catalog import current
 from ...models.endpoints import provider, providers
 from ...models.provider_table import aliases, table
-from ...passes.convert import write
 from ..access.callers import Key
+from ..access.prices import has_price
 from ..configuration.config import Config, ConfigError, ModelRoute
-from ..responses.replies import Refusal, Whole, json_reply
+from ..responses.replies import Refusal
 from .cooldown import Cooldown
 
-__all__ = ["ModelList", "Route", "Router", "list_document", "model_list", "providers_with_keys", "requested_model"]
+__all__ = ["Route", "Router", "providers_with_keys", "requested_model"]
 
 Node = dict[str, Any]
 _LONGEST = 200  # characters of a model's name, which is kept in logs and here
 _MOST = 1_000  # upstreams of single models that are kept
-_FRESH = 300.0  # seconds for which a list of models is kept
-_PATIENCE = 10.0  # seconds that one upstream may take to list its models
 
 
 class Route(NamedTuple):
@@ -66,8 +55,11 @@ class Route(NamedTuple):
 
 
 class _Target(NamedTuple):
+    """`route` is the name in `[models]` that leads to it."""
+
     upstream: str
     model: str | None
+    route: str = ""
 
 
 def requested_model(name: Any) -> str | None:
@@ -97,7 +89,13 @@ class Router:
         self._patterns = [
             (re.compile("(.*)".join(map(re.escape, each.split("*"))), re.DOTALL), each) for each in patterns
         ]
-        self._made: OrderedDict[_Target, Upstream] = OrderedDict()
+        self._made: OrderedDict[tuple[_Target, str], Upstream] = OrderedDict()
+        unlisted = config.gateway.unlisted
+        self._unlisted = unlisted if isinstance(unlisted, dict) else None
+        # Keys with a budget: what has no price would not count against it.
+        teams = {name for name, each in config.teams.items() if each.budget}
+        counted = (name for name, each in config.keys.items() if each.budget or each.team in teams)
+        self._counted = frozenset(counted if unlisted == "refuse" else ())
         self._resolved: OrderedDict[tuple[str | None, Key, str | None], tuple[Route, float]] = OrderedDict()
         problems = list(self._problems())
         if problems:
@@ -236,20 +234,25 @@ class Router:
             hint = self._not_found(model, key) if model else ""
             raise Refusal(404, "not_found", f"model {model!r} not found{hint}", code="model_not_found")
         found = tuple(self._upstream(each, explicit=named is None) for each in allowed)
+        if key.name in self._counted:
+            found = tuple(filter(has_price, found))
+            if not found:
+                reason = f"this API key has a budget, and model {model or named!r} has no price"
+                raise Refusal(403, "permission", reason, code="model_without_price")
         return Route(found, on_loss), cooldown, drawn
 
     def _targets(self, model: str) -> tuple[list[_Target], ModelRoute | None]:
-        rules = self.models.get(model) if "*" not in model else None
+        rules, named = self.models.get(model) if "*" not in model else None, model
         matched: tuple[str, ...] = ()
         if rules is None:
             for pattern, name in self._patterns:
                 if (found := pattern.fullmatch(model)) is not None:
-                    rules, matched = self.models[name], found.groups()
+                    rules, named, matched = self.models[name], name, found.groups()
                     break
             else:
                 return self._direct(model), None
         targets = (_filled(target, model, matched) for target in _drawn(rules))
-        return [each for target in targets for each in self._direct(target)], rules
+        return [each._replace(route=named) for target in targets for each in self._direct(target)], rules
 
     def _direct(self, name: str) -> list[_Target]:
         """The target that a name is by itself."""
@@ -265,26 +268,51 @@ class Router:
                 return [_Target(each, name)]
         return []
 
+    def without_price(self, key: Key) -> list[str]:
+        """The names of `[models]` and of upstreams that a key may request, and that lead to models without a price."""
+        names = [*(each for each in self.models if "*" not in each), *self.upstreams]
+        out = []
+        for name in filter(key.may_request, names):
+            targets = [each for each in self._targets(name)[0] if key.may_reach(each.upstream)]
+            with suppress(Refusal):  # what leads nowhere costs nothing
+                found = [self._upstream(each, explicit=True) for each in targets]
+                lacking = [each for each in found if not has_price(each)]
+                if any(each.model for each in lacking):
+                    out.append(name)
+                elif any(each.provider not in current().raw for each in lacking):
+                    out.append(f"{name}/*")  # a server of which the catalog has no model
+        return out
+
     def _upstream(self, target: _Target, *, explicit: bool) -> Upstream:
+        """A target, with the prices that the configuration has for what is nowhere listed."""
+        found = self._plain(target, explicit=explicit)
+        price = self.models[target.route].price if target.route else None
+        given = self._unlisted if price is None else price
+        if given is None or has_price(found):
+            return found
+        return self._kept((target, f"priced {explicit}"), lambda: found.with_(price=given))
+
+    def _plain(self, target: _Target, *, explicit: bool) -> Upstream:
+        target = target._replace(route="")
         found = self.upstreams.get(target.upstream)
         label = f"{target.upstream}/{target.model}"
         if found is not None:
             # An upstream with a model of its own keeps it, unless the name is upstream/model.
             if target.model is None or (found.model is not None and not explicit):
                 return found
-            return self._kept(target, lambda: found.with_(model=target.model, label=label))
+            return self._kept((target, ""), lambda: found.with_(model=target.model, label=label))
         if target.model is None:
             raise Refusal(400, "invalid_request", "no model given; set model", code="missing_model")
-        return self._kept(target, lambda: make_upstream(label).with_(label=label))
+        return self._kept((target, ""), lambda: make_upstream(label).with_(label=label))
 
-    def _kept(self, target: _Target, make: Callable[[], Upstream]) -> Upstream:
-        found = self._made.get(target)
+    def _kept(self, which: tuple[_Target, str], make: Callable[[], Upstream]) -> Upstream:
+        found = self._made.get(which)
         if found is None:
             try:
                 found = make()
             except (UnifiedLLMError, ValueError) as error:
                 raise Refusal(404, "not_found", str(error), code="model_not_found") from None
-            self._made[target] = found
+            self._made[which] = found
             if len(self._made) > _MOST:
                 self._made.popitem(last=False)
         return found
@@ -315,79 +343,3 @@ def providers_with_keys() -> tuple[str, ...]:
     order = {name: place for place, name in enumerate(table())}
     known = sorted(providers(), key=lambda each: order.get(each.id, len(order)))
     return tuple(each.id for each in known if each.endpoints and (each.transports or each.key() is not None))
-
-
-class ModelList:
-    """The models that can be requested: the names of `[models]`, the upstreams, and what their providers list.
-
-    Upstreams are queried at the same time, and their lists are kept for five minutes. One that does not answer is left
-    out, or replaced by the catalog where that lists its models.
-    """
-
-    def __init__(self, router: Router) -> None:
-        self._router = router
-        self._kept: dict[str, tuple[float, list[Node]]] = {}
-
-    async def all(self, wire: Any, key: Key) -> list[Node]:
-        """The canonical entries that a key may use."""
-        router = self._router
-        names = (name for name in router.models if "*" not in name and router.routes(name, key))
-        found: dict[str, Node] = {name: _entry(name) for name in names}
-        open_ended = []
-        for name, upstream in router.upstreams.items():
-            if not key.may_reach(name):
-                continue
-            found.setdefault(name, _entry(name))
-            if upstream.model is None:
-                open_ended.append((name, upstream))
-        open_ended += [(name, make_upstream(name)) for name in router.providers if key.may_reach(name)]
-        lists = await asyncio.gather(*(self._of(wire, name, each) for name, each in open_ended))
-        for (name, _), entries in zip(open_ended, lists):
-            for each in entries:
-                found.setdefault(f"{name}/{each['id']}", {**each, "id": f"{name}/{each['id']}"})
-        return [each for each in found.values() if key.may_request(each["id"])]
-
-    async def _of(self, wire: Any, name: str, upstream: Upstream) -> list[Node]:
-        kept = self._kept.get(name)
-        if kept is not None and kept[0] > time.monotonic():
-            return kept[1]
-        try:
-            found = await wire.run(listed(upstream, _send))
-        except (APIError, CapabilityRefused):
-            found = [_entry(each) for each in (current().raw.get(name) or {}).get("models", ())]
-        found = [each for each in found if each.get("id")]
-        self._kept[name] = (time.monotonic() + _FRESH, found)
-        return found
-
-
-def _send(ask: Ask, upstream: Upstream) -> Generator[Any, Any, Answer]:
-    plain = Ask(kind=ask.kind, http=ask.http, patience=_PATIENCE)
-    answer = yield from steps(plain, [upstream], Retry.never())
-    return answer  # type: ignore[return-value]
-
-
-def model_list(models: Sequence[Node], match: Match, query: Mapping[str, Any]) -> Whole:
-    """The list of models, or one of them, in the shape of the client's protocol. Raises `Refusal`."""
-    known, alone = adapter(match.protocol), match.names.get("model")
-    try:
-        node = list_document(models, known, query, alone)
-    except InvalidRequestError as error:
-        raise Refusal(400, "invalid_request", error.message) from None
-    done = write(node, match.protocol, "models")
-    return json_reply(done.value if alone is None else done.value[known.entries][0])
-
-
-def list_document(models: Sequence[Node], known: Adapter, query: Mapping[str, Any], alone: str | None) -> Node:
-    """The canonical list for a client: a page of it, or (with `alone`) the one entry. Raises `Refusal`."""
-    if alone is None:
-        return page(models, known, query)
-    one = next((each for each in models if each["id"] == alone), None)
-    if one is None:
-        raise Refusal(404, "not_found", f"model {alone!r} not found", code="model_not_found")
-    return {"models": [one]}
-
-
-def _entry(name: str) -> Node:
-    """A canonical model of which only the name is known."""
-    # Clients demand both fields; 0 stands for an unknown date, as at providers.
-    return {"type": "model", "id": name, "created_at": 0, "owned_by": "unified_llm"}
