@@ -69,7 +69,8 @@ from .state.store import Store, StoreUnavailable
 from .state.stored_responses import Pending, Turns, stores, unavailable
 from .telemetry.recorder import OWN_PATHS, Recorder, note
 from .upstreams.model_lists import ModelList, model_list
-from .upstreams.routing import Route, Router, requested_model
+from .upstreams.named_models import is_unambiguous, routed
+from .upstreams.routing import Route, Router
 
 __all__ = ["Gateway"]
 
@@ -317,9 +318,10 @@ class Gateway:
         if not match.route.kind.endswith("request"):
             return await self._stored(match, key, head.query, secret), None
         found = peek(match.protocol, content)
-        route = self.route(head, match, key, found)
+        route = routed(self.router, head, match, key, found, content)
         meter = self.quota.meter(key, content)
-        plain = meter is None and turns is self.turns  # what goes through is neither counted nor stored
+        # What goes through is neither counted nor stored, and read by its upstream alone.
+        plain = meter is None and turns is self.turns and is_unambiguous(content, key)
         telemetry = self.recorder.telemetry
         straight = direct(match, found, route, headers, head.query, content, telemetry) if plain else None
         if straight is not None:
@@ -367,12 +369,6 @@ class Gateway:
         reply = reply if pending is None else await pending.whole(reply)
         await keep(translator)
         return reply, None
-
-    def route(self, head: Head, match: Match, key: Key, found: Peek) -> Route:
-        """Where a request goes. Raises `Refusal`."""
-        model = requested_model(match.names.get("model") or found.model)
-        note(model=model)
-        return self.router.resolve(model, key, head.upstream)
 
     async def translator(
         self, surface: str, route: Route, key: Key, meter: OnUsage | None, secret: Secret, found: Peek

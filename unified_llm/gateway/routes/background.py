@@ -21,6 +21,7 @@ from ..state.runs.event_log import Run
 from ..state.store import StoreUnavailable
 from ..state.stored_responses import Recalled, foreground, unavailable
 from ..telemetry.recorder import note
+from ..upstreams.named_models import routed
 from ..upstreams.routing import Route
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ async def again(gateway: Gateway, run: Run, verb: str) -> tuple[Translator, Inco
     match = match._replace(protocol=run.surface)
     found, secret = peek(match.protocol, content), await gateway.secret()
     try:
-        route = gateway.route(head, match, key, found)
+        route = routed(gateway.router, head, match, key, found, content)
         if verb != "create":
             name, id_ = run.head["kept"]
             route = route._replace(upstreams=tuple(each for each in route.upstreams if each.name == name)[:1])
