@@ -12,7 +12,7 @@ import pytest
 import unified_llm as ul
 from unified_llm.client.transports.route_matching import recognize
 from unified_llm.engine import DeclarationError, registry
-from unified_llm.engine.adapter import Route, Streams
+from unified_llm.engine.adapter import Framing, Route, Streams
 from unified_llm.engine.adapter_checks import NODES
 from unified_llm.engine.registry import adapter, protocols
 from unified_llm.types.validation import KINDS
@@ -99,6 +99,15 @@ WRONG = [
         r"streams.reader is None, which is not a function or class that takes one Reader",
     ),  # type: ignore[arg-type]
     ({"streams": None}, "streams.reader is None"),
+    (
+        {"streams": CHAT.streams._replace(framing=Framing(content_type="application/x-ndjson"))},
+        r"streams.framing.content_type is 'application/x-ndjson', which is not the type of server-sent events "
+        r"\('text/event-stream'\); for JSON values a line each declare Framing\(lines=True\)",
+    ),
+    (
+        {"streams": CHAT.streams._replace(framing=Framing(binary=True, lines=True))},
+        r"streams.framing is Framing\(.*\), which is not one framing: choose one of binary and lines$",
+    ),
 ]
 
 

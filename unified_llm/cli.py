@@ -29,7 +29,7 @@ try:
     import typer.core
 
     from .client.cli.commands import chat, run
-    from .client.cli.recorded import events_of, is_array, is_stream
+    from .client.cli.recorded import events_of, is_framed, is_stream
     from .drift.command import drift, matrix
     from .gateway.command import gateway
     from .models.command import models
@@ -171,7 +171,7 @@ def convert(
         _convert_lines(data, {**options, "kind": kind}, json_losses, quiet)
         return
     try:
-        if kind == "stream" or is_stream(data) or (kind == "request" and is_array(data, source)):
+        if kind == "stream" or is_stream(data) or (kind == "request" and is_framed(data, source, kind)):
             if trace is not None:
                 fail("--trace is for documents; a stream has no certificate")
             losses = _convert_stream(data, options)
@@ -208,7 +208,7 @@ def preview(
     data = _read(file)
     options: dict[str, Any] = {"source": source, "target": target, "model": model}
     try:
-        if kind == "stream" or is_stream(data) or (kind == "request" and is_array(data, source)):
+        if kind == "stream" or is_stream(data) or (kind == "request" and is_framed(data, source, kind)):
             events = list(events_of(data, source))
             stream = ul.convert_stream(events, **options)
             for _ in stream:
@@ -318,17 +318,19 @@ def _convert_lines(data: bytes, options: dict[str, Any], json_losses: Path | Non
 
 def _convert_stream(data: bytes, options: dict[str, Any]) -> Losses:
     from .engine.registry import adapter
+    from .streams.framings.lines import lined
     from .streams.framings.sse import encode
 
-    raw = data.lstrip(b"\xef\xbb\xbf \r\n")[:1] not in (b"{", b"[") or is_array(data, options["source"])
-    named = adapter(options["target"]).streams.framing.named
+    raw = data.lstrip(b"\xef\xbb\xbf \r\n")[:1] not in (b"{", b"[") or is_framed(data, options["source"])
+    framing = adapter(options["target"]).streams.framing
     events = list(events_of(data, options["source"]))
     stream = ul.convert_stream(_progress(events), **options)
     for event in stream:
         if raw:
             value = event["data"]
             text = value if isinstance(value, str) else dump(value)
-            _out(encode(event["event"] if named else None, text), end=b"")
+            frame = encode(event["event"] if framing.named else None, text)
+            _out(lined(frame) if framing.lines else frame, end=b"")
         else:
             _out(dump(event))
     _doubt(events, options["source"], stream.losses)

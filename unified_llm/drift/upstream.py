@@ -24,7 +24,7 @@ from ..losses import Loss, Losses
 from ..passes.convert import convert, write
 from ..streams.collect_and_decompose import decompose
 from ..streams.conversion import convert_stream
-from ..streams.framings.eventstream import reframed
+from ..streams.framings.choice import as_sent
 from ..streams.framings.sse import encode
 from ..streams.writing import write_stream
 from .reporting import known
@@ -144,7 +144,7 @@ class FakeUpstream:
         self._losses += [*(before or ()), *done.losses]
         assert done.exchange is not None
         canonical = self._next(asked, source, http, done.exchange)
-        streamed = route.stream if route.stream is not None else bool(type(asked) is dict and asked.get("stream"))
+        streamed = route.stream if route.stream is not None else adapter(source).requests_stream(asked)
         if streamed:
             array = bool(adapter(source).streams.framing.array) and "alt=sse" not in query
             return self._streamed(canonical, source, done.exchange, array)
@@ -169,7 +169,7 @@ class FakeUpstream:
             for event in data
         )
         events_bytes = b"".join(chunks)
-        return 200, framing.content_type, reframed(events_bytes) if framing.binary else events_bytes
+        return 200, framing.content_type, as_sent(framing, events_bytes)
 
     def _next(self, asked: Any, source: str, http: Any, exchange: Exchange) -> Answer:
         if not self.answers:

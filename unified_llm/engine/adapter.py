@@ -177,9 +177,9 @@ class Framing(NamedTuple):
     """How a surface frames its stream as server-sent events: with `event:` names or without, and its content type.
 
     `array` is the content type of the other framing, one JSON array of all events, where the surface has it, and `sse`
-    the query that requests server-sent events there. `binary`:
-    the surface frames its events in binary instead (`streams/framings/eventstream.py`). Within the library they are
-    server-sent events; the edges decode and encode the frames.
+    the query that requests server-sent events there. `binary`: the surface frames its events in binary instead
+    (`streams/framings/eventstream.py`). `lines`: it sends one JSON value a line (`streams/framings/lines.py`). Within
+    the library they are server-sent events; the edges decode and encode the frames (`streams/framings/choice.py`).
     """
 
     named: bool = False
@@ -187,6 +187,7 @@ class Framing(NamedTuple):
     array: str = ""
     binary: bool = False
     sse: MappingABC[str, str] = MappingProxyType({})
+    lines: bool = False
 
 
 class Streams(NamedTuple):
@@ -203,6 +204,8 @@ class Streams(NamedTuple):
     opening: frozenset[str] = frozenset(("id", "model"))
     # Whether its writer makes HTTP headers of the first event: a server then sends no header before that event.
     headers: bool = False
+    # Whether a request that does not decide it requests a stream, where the body decides (`Route.stream` is None).
+    by_default: bool = False
     # The field of an event with the document that `Adapter.usage` reads, where the last event with a usage has all of
     # it; "" for the event itself. None where the usage is put together from several events.
     usage: str | None = None
@@ -318,6 +321,15 @@ class Adapter:
     clients: MappingABC[str, str] = field(default_factory=dict)
     # An official declaration of the wire, as module names whose types the suite walks.
     declared: MappingABC[str, Any] = field(default_factory=dict)
+
+    def stream_field(self) -> str:
+        """The field of a request's body that requests a stream."""
+        table = self.settings.get("request")
+        return (table.wire_key(("stream",)) if table is not None else None) or "stream"
+
+    def requests_stream(self, body: Any) -> bool:
+        """Whether the body of a request requests a stream, in this protocol's own field and by its own default."""
+        return type(body) is dict and body.get(self.stream_field(), self.streams.by_default) is True
 
     def profile(self, use: str, dialect: MappingABC[str, Any]) -> SchemaProfile | None:
         """What is accepted where a schema goes, the dialect's word first; None where everything is."""

@@ -15,6 +15,7 @@ NODES = frozenset(
     """.split()
 )
 """The canonical documents and nodes by name; any other node of a kind has the name of the kind."""
+_SSE = "text/event-stream"
 
 
 def check_adapter(adapter: Adapter) -> None:
@@ -31,9 +32,20 @@ def check_adapter(adapter: Adapter) -> None:
         if not callable(getattr(adapter.streams, field, None)):
             made_of = "a function or class that takes one " + field.capitalize()
             _refuse(adapter, f"streams.{field}", getattr(adapter.streams, field, None), made_of)
+    _check_framing(adapter)
     for key, capability in adapter.natives.items():
         if type(capability) is not str or not is_capability(capability):
             _refuse(adapter, f"natives[{key!r}]", capability, "a capability", CAPABILITIES)
+
+
+def _check_framing(adapter: Adapter) -> None:
+    framing = adapter.streams.framing
+    own = [name for name in ("array", "binary", "lines") if getattr(framing, name)]
+    if len(own) > 1:
+        _refuse(adapter, "streams.framing", framing, f"one framing: choose one of {' and '.join(own)}")
+    if not {"binary", "lines"} & {*own} and framing.content_type.partition(";")[0].strip() != _SSE:
+        wanted = f"the type of server-sent events ({_SSE!r}); for JSON values a line each declare Framing(lines=True)"
+        _refuse(adapter, "streams.framing.content_type", framing.content_type, wanted)
 
 
 def _refuse(adapter: Adapter, field: str, found: object, wanted: str, known: Iterable[str] = ()) -> None:

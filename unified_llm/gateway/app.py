@@ -60,13 +60,13 @@ from .routes.compaction import COMPACT, compaction
 from .routes.conversations import Conversations
 from .routes.files import Files, Sent
 from .routes.websocket import serve
-from .state.vault import Continuity, ask, keep
 from .state.counters import SharedCounters
 from .state.database_probe import Reachable
 from .state.response_ids import renamed
 from .state.runs.runs import Runs
 from .state.store import Store, StoreUnavailable
 from .state.stored_responses import Pending, Turns, stores, unavailable
+from .state.vault import Continuity, ask, keep
 from .telemetry.recorder import OWN_PATHS, Recorder, note
 from .upstreams.model_lists import ModelList, model_list
 from .upstreams.named_models import is_unambiguous, routed

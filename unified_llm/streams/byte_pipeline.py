@@ -1,7 +1,7 @@
 """The front door for streams as bytes: what comes from an upstream's socket, as the target's own clients read it.
 
 Around the pipe of `conversion.py` stand the framings there are: server-sent events, one JSON array of them all, and
-binary frames, which are server-sent events to everything but the front door.
+binary frames or lines, which are server-sent events to everything but the front door.
 The fast path of a stream's bulk is shorter here: a frame that is known by its bytes is neither parsed nor built
 (`byte_fast_path.py`).
 """
@@ -21,8 +21,8 @@ from ..provenance.opaque import escaped_json
 from .byte_fast_path import reader_of, writer_of
 from .collect_and_decompose import aclose
 from .event_fast_path import NOTHING_MORE, ReadMore, WriteMore
-from .framings.eventstream import BinaryDecoder, reframed
-from .framings.jsonarray import JSONArrayEncoder, StreamDecoder
+from .framings.choice import Decoder, decoder_of, framed
+from .framings.jsonarray import JSONArrayEncoder
 from .framings.sse import Passing, SSEDecoder, encode, is_garbled, parse_data
 from .pipeline import Pipe
 from .surrogates import Halves
@@ -43,10 +43,7 @@ class ByteStream:
 
     def __init__(self, source: str, target: str, *, array: bool | None = None, **options: Any) -> None:
         self.pipe: Pipe = Pipe(source, target, **options)
-        origin = self.pipe.origin.streams.framing
-        self.decoder: StreamDecoder | SSEDecoder | BinaryDecoder = (
-            BinaryDecoder() if origin.binary else StreamDecoder() if origin.array else SSEDecoder()
-        )
+        self.decoder: Decoder = decoder_of(self.pipe.origin.streams.framing)
         framing = self.pipe.goal.streams.framing
         self.named: bool = framing.named
         self.halves: Halves = Halves()
@@ -255,7 +252,8 @@ def translate_sse(
     requested. A source that has both framings may come in either. The same protocol on both sides, with nothing to
     change, passes the bytes through untouched, line by line, but for keepalives dressed as data, which become comments,
     and for data that look like an envelope of this library. Between two protocols an event that is half of its JSON
-    ends the stream, in the target's own error. Where a protocol frames its events in binary, the bytes are such frames.
+    ends the stream, in the target's own error. Where a protocol frames its events in binary or as lines, the bytes are
+    such frames.
 
     >>> chunk = (b'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,'
     ...          b'"delta":{"content":"Hi"},"finish_reason":"stop"}]}\\n\\ndata: [DONE]\\n\\n')
@@ -264,8 +262,8 @@ def translate_sse(
     b'event: message_start'
     """
     _check_chunks(chunks)
-    binary = adapter(target).streams.framing.binary
-    if source == target and not options and not binary:
+    frames = framed(adapter(target).streams.framing)
+    if source == target and not options and frames is None:
         passing = _Unchanged()
         yield from filter(None, map(passing.feed, map(_checked, chunks)))
         if rest := passing.close():
@@ -273,8 +271,8 @@ def translate_sse(
         return
     stream = _unreported(source, target, options)
     for chunk in map(_checked, chunks):
-        yield from map(reframed, stream.feed(chunk)) if binary else stream.feed(chunk)
-    yield from map(reframed, stream.close()) if binary else stream.close()
+        yield from map(frames, stream.feed(chunk)) if frames is not None else stream.feed(chunk)
+    yield from map(frames, stream.close()) if frames is not None else stream.close()
 
 
 @spelled_out(BytesKeywords, convert)
@@ -293,8 +291,8 @@ async def atranslate_sse(
     b'data: [DONE]\\n\\n'
     """
     _check_chunks(chunks)
-    binary = adapter(target).streams.framing.binary
-    passing = _Unchanged() if source == target and not options and not binary else None
+    frames = framed(adapter(target).streams.framing)
+    passing = _Unchanged() if source == target and not options and frames is None else None
     stream = _unreported(source, target, options) if passing is None else None
     try:
         if passing is not None:
@@ -306,8 +304,8 @@ async def atranslate_sse(
         if stream is not None:
             async for chunk in chunks:
                 for out in stream.feed(_checked(chunk)):
-                    yield reframed(out) if binary else out
+                    yield frames(out) if frames is not None else out
             for out in stream.close():
-                yield reframed(out) if binary else out
+                yield frames(out) if frames is not None else out
     finally:
         await aclose(chunks)

@@ -9,9 +9,10 @@ from ...engine.registry import split
 from ...foundation.errors import InvalidBody
 from ...foundation.json_codec import parse
 from ...streams.framings.jsonarray import JSONArrayDecoder, StreamDecoder
+from ...streams.framings.lines import LinesDecoder
 from ...streams.framings.sse import parse_data
 
-__all__ = ["events_of", "is_array", "is_stream"]
+__all__ = ["events_of", "is_framed", "is_stream"]
 
 
 def is_stream(data: bytes) -> bool:
@@ -29,10 +30,17 @@ def is_stream(data: bytes) -> bool:
     return isinstance(opening, dict) and "data" in opening
 
 
-def is_array(data: bytes, source: str) -> bool:
-    """A raw stream as one JSON array, and not a list of our own JSON form of events."""
+def is_framed(data: bytes, source: str, kind: str = "stream") -> bool:
+    """A raw stream as one JSON array or as lines, and not our own JSON form of events; one line may be a request."""
     head = data.lstrip(b"\xef\xbb\xbf \r\n")
-    if not head.startswith(b"[") or not split(source)[0].streams.framing.array:
+    framing = split(source)[0].streams.framing
+    if framing.lines and head.startswith(b"{"):
+        line, _, rest = head.partition(b"\n")
+        if kind != "stream" and not rest.strip():
+            return False
+        value = parse_data(line)
+        return isinstance(value, dict) and "data" not in value
+    if not head.startswith(b"[") or not framing.array:
         return False
     first = next(iter(JSONArrayDecoder().feed(head)), None)
     return first is None or "data" not in parse(first["data"])
@@ -41,8 +49,8 @@ def is_array(data: bytes, source: str) -> bool:
 def events_of(data: bytes, source: str) -> Iterator[dict[str, Any]]:
     """The wire events: of server-sent events, of an array, or of lines with an event in each."""
     head = data.lstrip(b"\xef\xbb\xbf \r\n")[:1]
-    if head not in (b"{", b"[") or is_array(data, source):
-        decoder = StreamDecoder()
+    if head not in (b"{", b"[") or is_framed(data, source):
+        decoder = LinesDecoder() if split(source)[0].streams.framing.lines else StreamDecoder()
         for event in [*decoder.feed(data), *decoder.close()]:
             yield {"event": event["event"], "data": parse_data(event["data"])}
         return

@@ -63,12 +63,14 @@ def send(
         # The user's own server, and a model on it, whose name may be, or begin with, that of a provider.
         ref, where = None, {**where, "model": model} if model is not None else where
     goal = upstream(ref or where.pop("base_url"), request=body, source=source, **where)
-    streamed = bool(body.get("stream")) if stream is None and isinstance(body, dict) else bool(stream)
+    known = split(source)[0]
+    streamed = known.requests_stream(body) if stream is None else stream
     # Some protocols select a stream in the body, others by the route.
-    route = next((x for x in split(source)[0].routes if x.kind == "request" and x.stream is streamed), None)
+    route = next((x for x in known.routes if x.kind == "request" and x.stream is streamed), None)
     http = {} if route is None else {"method": route.method, "path": route.path.replace("{model}", str(goal.model))}
-    if isinstance(body, dict) and route is None and (streamed or "stream" in body):
-        body = {**body, "stream": streamed}
+    key = known.stream_field()
+    if isinstance(body, dict) and route is None and (streamed or known.streams.by_default or key in body):
+        body = {**body, key: streamed}
     asked = Ask(body=body, source=source, http=http, stream=streamed, on_loss=on_loss)
     wire = Wire()
     found = wire.send(asked, (goal,))

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from ...engine.registry import split
 from ...foundation.errors import APIError
 from ...passes.convert import Converted
-from ...streams.framings.jsonarray import StreamDecoder
-from ...streams.framings.sse import SSEDecoder, is_garbled, parse_data
+from ...streams.framings.choice import decoder_of
+from ...streams.framings.sse import is_garbled, parse_data
 from ..sending.api_errors import GARBLED, unreachable, unusable
 from ..sending.deadline import Deadline
 from ..sending.effects import Hop, Opened
@@ -36,7 +36,7 @@ class _Events:
 
     def __init__(self, opened: Opened) -> None:
         framing = split(opened.upstream.protocol)[0].streams.framing
-        self.decoder = StreamDecoder() if framing.array else SSEDecoder()
+        self.decoder = decoder_of(framing)
         self.ready: deque[dict[str, Any]] = deque()
         self.over = False
         self._failure: APIError | None = None

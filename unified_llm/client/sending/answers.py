@@ -14,8 +14,8 @@ from ...engine.pairs.reading import Reader
 from ...engine.registry import provider_of, split
 from ...foundation.errors import APIError, InvalidBody, ProtocolError
 from ...foundation.json_codec import dump, parse
-from ...streams.framings.jsonarray import StreamDecoder
-from ...streams.framings.sse import SSEDecoder, parse_data
+from ...streams.framings.choice import decoder_of
+from ...streams.framings.sse import parse_data
 from ..upstreams.upstream import Upstream
 from .api_errors import failed, refused, unusable
 from .effects import Answer, Effect, Opened
@@ -94,7 +94,7 @@ def begun(upstream: Upstream, response: Any, head: dict[str, Any]) -> Steps:
     """A stream, once its first event is here: until then nothing was handed out, and everything may be tried again."""
     adapter, dialect = split(upstream.protocol)
     rest = yield Effect("chunks", (response, adapter.streams.framing.binary))
-    decoder = StreamDecoder() if adapter.streams.framing.array else SSEDecoder()
+    decoder = decoder_of(adapter.streams.framing)
     provider = provider_of(upstream.protocol, dialect)
     reader = adapter.streams.reader(Reader(adapter.protocol, dialect=dialect, facing="client", provider=provider))
     chunks: list[bytes] = []

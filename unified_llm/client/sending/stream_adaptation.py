@@ -18,6 +18,7 @@ from ...passes.convert import write
 from ...streams.collect_and_decompose import collect, decompose
 from ...streams.conversion import read_stream
 from ...streams.framings.jsonarray import StreamDecoder
+from ...streams.framings.lines import LinesDecoder
 from ...streams.framings.sse import encode, is_garbled, parse_data
 from ...streams.writing import write_stream
 from ..upstreams.upstream import Upstream
@@ -55,11 +56,11 @@ def as_document(
     Raises the error in the stream, `StreamInterruptedError` where it breaks off, and `ServerError` where it
     is not a stream of the upstream's protocol. Nothing of it was handed out, so all of that may be tried again.
     """
-    decoder = StreamDecoder()
+    adapter = split(upstream.protocol)[0]
+    decoder = LinesDecoder() if adapter.streams.framing.lines else StreamDecoder()
     wires = [
         {"event": each["event"], "data": parse_data(each["data"])} for each in (*decoder.feed(raw), *decoder.close())
     ]
-    adapter = split(upstream.protocol)[0]
     events: list[Any] = []
     why = "an event is not JSON" if any(is_garbled(each["data"]) for each in wires) else ""
     try:

@@ -33,7 +33,7 @@ class Match(NamedTuple):
         """Whether a request for it is for a stream."""
         if self.route.stream is not None:
             return self.route.stream
-        return isinstance(body, dict) and body.get("stream") is True
+        return adapter(self.protocol).requests_stream(body)
 
 
 def recognize(method: str, path: str, headers: Mapping[str, str], surface: str | None = None) -> Match | None:

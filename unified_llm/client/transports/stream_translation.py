@@ -15,6 +15,7 @@ from ...foundation.secret import Secret
 from ...losses import Levels, Losses
 from ...provenance.vault import Vault
 from ...streams.byte_pipeline import ByteStream
+from ...streams.framings.choice import framed
 from ..sending.api_errors import failed
 from ..sending.effects import Opened
 from ..telemetry.hooks import call_hook
@@ -51,8 +52,8 @@ class SurfaceStream:
             trial="reporting" if on_loss == "ignore" else "",
         )
         self._stream.pipe.aloud = True
-        # Whether its client requires binary frames; the code that sends the events makes them.
-        self.binary: bool = self._stream.pipe.goal.streams.framing.binary
+        # What makes the frames of a client that does not take server-sent events; the code that sends them calls it.
+        self.frames: Callable[[bytes], bytes] | None = framed(self._stream.pipe.goal.streams.framing)
         # Whether HTTP headers are made of the first event.
         self.has_headers: bool = self._stream.pipe.goal.streams.headers
         self._stream.clean = opened.upstream.hide

@@ -19,7 +19,6 @@ import httpx2
 from ...foundation.errors import APIConnectionError, APIError, APITimeoutError
 from ...foundation.usage_errors import InvalidArgument
 from ...passes.keyword_arguments import spelled_out, texts_in
-from ...streams.framings.eventstream import reframed
 from ..connections.io import TIMEOUT, AsyncWire, Wire
 from ..sending.deadline import Deadline
 from ..sending.effects import lowered
@@ -233,7 +232,7 @@ class _Body:
         self._put(self.surface.broken(error.error))
 
     def _put(self, out: list[bytes]) -> None:
-        self.ready += map(reframed, out) if self.surface.binary else out
+        self.ready += map(self.surface.frames, out) if self.surface.frames is not None else out
 
 
 @lru_cache(2)

@@ -249,7 +249,8 @@ def peek(protocol: str, content: bytes) -> Peek:
         raise Refusal(400, "invalid_request", str(error), code="invalid_json") from None
     if not isinstance(body, dict):
         raise Refusal(400, "invalid_request", "the body must be a JSON object", code="invalid_json")
-    return Peek(**{name: body.get(key) for name, key in fields.items()})
+    standard = {"stream": adapter(protocol).streams.by_default}
+    return Peek(**{name: body.get(key, standard.get(name)) for name, key in fields.items()})
 
 
 @lru_cache(64)
@@ -258,8 +259,11 @@ def _decoder(protocol: str) -> tuple[Mapping[str, str], msgspec.json.Decoder[Any
     known = adapter(protocol)
     names = ("model", "stream", "store", "background", "conversation")
     fields = {name: key for name in names if (key := takes(known, name))}
+    if any(route.kind == "request" and route.stream is None for route in known.routes):
+        fields["stream"] = known.stream_field()
     if key := keeps(protocol):
         fields["previous"] = key
     missing = {name: None for name in Peek._fields if name not in fields}
-    struct = msgspec.defstruct("Body", [(name, Any, None) for name in fields], rename=fields, namespace=missing)
+    given = [(name, Any, known.streams.by_default if name == "stream" else None) for name in fields]
+    struct = msgspec.defstruct("Body", given, rename=fields, namespace=missing)
     return fields, msgspec.json.Decoder(struct)

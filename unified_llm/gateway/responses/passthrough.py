@@ -28,6 +28,7 @@ from ...foundation.secret import Secret
 from ...losses import Losses
 from ...passes.convert import Converted, convert, write
 from ...provenance.opaque import has_sealed
+from ...streams.framings.choice import framed
 from ..requests.body import Peek
 from ..state.file_references import has_references
 from ..upstreams.routing import Route
@@ -140,7 +141,7 @@ def _made(given: Upstream, match: Match, stream: bool, headers: dict[str, str], 
     same = next((each for each in (given, *given.others) if each.protocol == match.protocol), None)
     if same is None or same.defaults or same.fixed or same.omitted or same.path or same.stream_path:
         return _Plan(given, given, None)
-    if stream and adapter(match.protocol).streams.framing.binary:
+    if stream and framed(adapter(match.protocol).streams.framing) is not None:
         return _Plan(given, given, None)  # its events are taken out of their frames
     upstream = same.with_(others=())
     http = {

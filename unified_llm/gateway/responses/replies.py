@@ -22,7 +22,6 @@ from ...foundation.json_codec import dump, dump_indented
 from ...losses import Losses
 from ...passes.convert import write
 from ...streams.byte_pipeline import ByteStream
-from ...streams.framings.eventstream import reframed
 from .passed_usage import Tap
 from .watch import was_stopped
 from .whole_events import WholeEvents
@@ -238,15 +237,15 @@ async def send_stream(
     """A converted stream: one write an event, because some clients need that."""
     surface = reply.stream
     assert surface is not None
-    binary = surface.binary
+    frames = surface.frames
     async with aclosing(events_of(wire, reply, finish)) as events:
         first = await anext(events, None) if surface.has_headers else None
         await _start(send, reply.status, {**reply.headers, **surface.headers, **cors})
         if first is not None:
-            first = reframed(first) if binary else first
+            first = frames(first) if frames is not None else first
             await send({"type": "http.response.body", "body": first, "more_body": True})
         async for event in events:
-            event = reframed(event) if binary else event
+            event = frames(event) if frames is not None else event
             await send({"type": "http.response.body", "body": event, "more_body": True})
     await send({"type": "http.response.body", "body": b""})
 
