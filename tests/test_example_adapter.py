@@ -174,3 +174,41 @@ def test_a_client_and_an_sdk_ask_such_a_server_without_a_row_in_any_table() -> N
     chat = openai.OpenAI(api_key="-", http_client=ul.http_client(acme)).chat.completions
     chunks = chat.create(model="m", stream=True, messages=[{"role": "user", "content": "Rain?"}])
     assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices) == "Rain."
+
+
+def test_a_stream_that_mixes_choices_is_found() -> None:
+    """As is one that streams the text of a user's message: the law compares content, not how it is grouped."""
+    acme = registry.adapter(ACME)
+
+    class Mixed:
+        def __init__(self, writer: Any) -> None:
+            self.inner = acme.streams.writer(writer)
+            self.close = self.inner.close
+
+        def feed(self, event: dict[str, Any]) -> list[dict[str, Any]]:
+            return self.inner.feed({name: value for name, value in event.items() if name != "choice"})
+
+    found = {record["id"]: record for record in suite.records(kind="response")}
+    two = found["openai-chat/response/n_two_choices"]
+    stored = found["google-interactions/response/full_timeline"]
+    assert suite.streamed_content([two, stored], ACME) == []
+    ul.register(replace(acme, streams=acme.streams._replace(writer=Mixed), protocol="acme-mixed"))
+    try:
+        assert [str(failure) for failure in suite.streamed_content([two, stored], "acme-mixed")] == [
+            'openai-chat/response/n_two_choices /: the text is "Heads.Tails." in a stream, and "Heads." in one piece'
+        ]
+    finally:
+        del registry._loaded["acme-mixed"]
+
+
+def test_what_of_a_stream_is_not_the_models_stays_apart() -> None:
+    """A choice that Acme has no form for is reported, and a user's message in a response is a step."""
+    found = {record["id"]: record for record in suite.records(kind="response")}
+    two = found["openai-chat/response/n_two_choices"]["body"]
+    done = ul.write_stream(ul.decompose(suite.canonical(two, "openai-chat", "response")), ACME)
+    assert "".join(wire["data"].get("text", "") for wire in done) == "Heads."
+    assert "Acme gives one answer" in {loss.detail for loss in done.losses}
+    stored = found["google-interactions/response/full_timeline"]["body"]
+    wires = list(ul.write_stream(ul.decompose(suite.canonical(stored, "google-interactions", "response")), ACME))
+    said = [wire["data"]["what"] for wire in wires if wire["data"].get("is") == "step"]
+    assert said[0] == {"step": "say", "who": "user", "what": [{"is": "words", "text": "Hi"}]}

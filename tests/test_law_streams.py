@@ -313,3 +313,11 @@ def test_recorded_cut_off_streams_do_not_collect(protocol: str) -> None:
     for record in cut_off:
         with pytest.raises(ul.RemoteProtocolError):
             ul.collect(ul.read_stream(record["events"], protocol))
+
+
+@pytest.mark.parametrize("target", sorted({target for _, target, _ in pairs("response")}))
+def test_a_streamed_response_has_the_content_of_the_whole_one(target: str) -> None:
+    """Responses of every other protocol, the recorded ones included."""
+    found = [record for record in in_turn(records(kind="response"), target) if record["protocol"] != target]
+    failures = suite.streamed_content(found, target)
+    assert not failures, show(failures, "streamed content", len(found))

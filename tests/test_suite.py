@@ -5,6 +5,7 @@ A law that cannot fail proves nothing, so the front door is replaced by one that
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import sys
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 import unified_llm as ul
 from unified_llm import suite
+from unified_llm.engine import registry
 from unified_llm.suite import mutate, walk
 
 DOC = {"a": [1, {"b/c": None}], "d": {}, "e": ""}
@@ -296,3 +298,23 @@ def test_a_mutant_that_is_null_is_converted_itself(monkeypatch: pytest.MonkeyPat
     body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
     record = {"id": "r", "protocol": "openai-chat", "kind": "request", "body": body}
     assert suite.fuzz([record], ["anthropic-messages"], 1) == (1, 1, [])
+
+
+def test_documents_without_a_canonical_class_are_passed_over() -> None:
+    """A list of models among the records ends no law: it has no canonical form that an edit could alter."""
+    listed = {"object": "list", "data": [{"id": "m", "object": "model", "created": 1, "owned_by": "x", "mood": "calm"}]}
+    models = {"id": "models", "protocol": CHAT, "kind": "models", "body": listed}
+    stream = {"id": "stream", "protocol": CHAT, "kind": "stream", "events": []}
+    assert suite.edit(CHAT, [models, stream]) == []
+    assert suite.unclassified_fields(CHAT, [models]) == []
+    assert suite.all(CHAT, [models], others=[], mutants=0) == {}
+
+
+def test_an_unwritten_type_is_reported_with_what_to_declare() -> None:
+    ul.register(dataclasses.replace(registry.adapter(CHAT), protocol="mine", refuses={}, mappings=()))
+    try:
+        found = {failure.path: failure.detail for failure in suite.unclassified_types("mine")}
+    finally:
+        del registry._loaded["mine"]
+    wanted = "is neither written nor refused; give a reason in `refuses`, or name it in `by_hand` if a writer places it"
+    assert found["input_audio"] == wanted

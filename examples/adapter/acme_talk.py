@@ -340,6 +340,7 @@ class TalkWriter:
         self.w = writer
         self.failed = False
         self.told = ""  # of the text that is open
+        self.whole = set[int]()  # the places of items that the model did not write: they are steps of their own
 
     def feed(self, event: Node) -> list[Node]:
         own = (event.get("extra") or {}).get(self.w.protocol) or {}
@@ -353,9 +354,15 @@ class TalkWriter:
     def _wires(self, kind: str, event: Node, rest: Node) -> list[Any]:
         if self.w.form(event, "native") == "frame":
             return [rest]
+        if event.get("choice"):
+            if kind == "response.output_item.done":
+                self.w.drop(event["item"], "Acme gives one answer")
+            return []
         if kind == "response.created":
             return [fill({"is": "open", **self.w.root(write_head, event["response"])}, rest)]
-        if kind == "response.output_text.delta":
+        if kind == "response.output_item.added" and event["item"].get("role", "assistant") != "assistant":
+            self.whole.add(event["output_index"])
+        if kind == "response.output_text.delta" and event["output_index"] not in self.whole:
             self.told += event["delta"]
             return [fill({"is": "more", "text": event["delta"]}, rest)]
         if kind == "response.output_item.done":
@@ -370,7 +377,7 @@ class TalkWriter:
 
     def _item(self, item: Node) -> list[Node]:
         step = self.w.node(steps, item)
-        if type(step) is not dict or step.get("step") != "say":
+        if type(step) is not dict or step.get("step") != "say" or step.get("who") != "assistant":
             return [] if step is None else [{"is": "step", "what": step}]
         # Deltas are only a preview: the finished item is the truth, and may come without any.
         content: Any = item.get("content") or ""

@@ -24,6 +24,7 @@ from .laws import edit, identity, injection, prefix_stability, sensitivity, spec
 from .outcome import Failure, Outcome, canonical, outcome, without_form
 from .packaged import covering, records
 from .signatures import foreign_minds, forgetful_minds, minds, minds_of_conversations
+from .streams.content import streamed_content
 from .streams.laws import (
     chunking,
     collecting,
@@ -71,6 +72,7 @@ __all__ = [
     "specificity",
     "sse_bytes",
     "stream_sensitivity",
+    "streamed_content",
     "truncation",
     "unclassified_fields",
     "unclassified_types",

@@ -14,14 +14,21 @@ from ..engine.registry import adapter
 from ..foundation.capabilities import is_capability
 from ..streams.conversion import read_stream
 from ..types._tables import ITEM_TYPES, PART_TYPES, TOOL_TYPES
-from .outcome import Failure, Record, canonical, checked, document
+from .outcome import Failure, Record, canonical, checked, document, has_class
 from .walk import pointer
 
 __all__ = ["unclassified_fields", "unclassified_types"]
 
 
+_UNWRITTEN = "is neither written nor refused; give a reason in `refuses`, or name it in `by_hand` if a writer places it"
+
+
 def unclassified_fields(protocol: str, records: Iterable[Record]) -> list[Failure]:
-    """What reading leaves behind and the adapter's `natives` do not name, once for each key."""
+    """What reading leaves behind and the adapter's `natives` do not name, once for each key.
+
+    Kinds of documents without a canonical class (lists of models) are passed over. An unknown key in a record is one of
+    the failures.
+    """
     natives = adapter(protocol).natives
     failures = [
         Failure(protocol, key, f"{capability!r} is not a capability")
@@ -32,6 +39,8 @@ def unclassified_fields(protocol: str, records: Iterable[Record]) -> list[Failur
     for record in checked(records):
         if record["kind"] == "stream":
             read: list[Any] = list(read_stream(document(record), protocol))
+        elif not has_class(record):
+            continue
         else:
             read = [canonical(document(record), protocol, record["kind"], record)]
         for path, kept in _kept(read, adapter(protocol).protocol, ()):
@@ -51,7 +60,7 @@ def unclassified_types(protocol: str) -> list[Failure]:
     for mapping in found.mappings:
         known |= {*mapping.writes, *mapping.cannots, *mapping.same_keys}
     return [
-        Failure(protocol, type_, "is neither written nor refused")
+        Failure(protocol, type_, _UNWRITTEN)
         for type_ in sorted(ITEM_TYPES | PART_TYPES | TOOL_TYPES)
         if type_ not in known
     ]

@@ -13,9 +13,10 @@ from .completeness import unclassified_types
 from .defaults import no_noise
 from .fuzz import fuzz
 from .laws import edit, identity, injection, sensitivity, specificity
-from .outcome import Failure, Record, checked
+from .outcome import Failure, Record, checked, has_class
 from .packaged import covering, records
 from .signatures import foreign_minds, minds_of_conversations
+from .streams.content import streamed_content
 from .streams.laws import chunking, repeating, truncation
 from .streams.silence import frame_sensitivity, stream_sensitivity
 
@@ -37,9 +38,10 @@ def all(
 
     Of `protocol`'s own records are checked: identity, edits, and the way to each other protocol (`sensitivity`,
     `specificity`, `injection`, `no_noise`; for streams `chunking`, `repeating`, `truncation` and `frame_sensitivity`,
-    and `stream_sensitivity` for responses; opaque data over each other surface). Of the others' records: the way to
-    `protocol`. The laws that need more than records (`collecting`, `decomposing`, `prefix_stability`, `valid`,
-    `unclassified_fields`) are not among them.
+    and `stream_sensitivity` and `streamed_content` for responses; opaque data over each other surface). Of the others'
+    records: the way to `protocol`. The laws that need more than records (`collecting`, `decomposing`,
+    `prefix_stability`, `valid`, `unclassified_fields`) are not among them. Of a kind of documents
+    without a canonical class (lists of models), or that the other protocol does not have, only identity is checked.
 
     Args:
         protocol: id of the adapter's protocol, which has to be registered.
@@ -94,6 +96,7 @@ def _ways_out(mine: list[Record], protocol: str, said_again: tuple[str, ...]) ->
         yield from _documents(mine, target)
         yield f"chunking to {target}", partial(chunking, streams, target)
         yield f"repeating to {target}", partial(repeating, streams, target)
+        yield f"streamed_content to {target}", partial(streamed_content, responses, target)
         yield f"minds_of_conversations over {target}", partial(minds_of_conversations, protocol, target, requests)
         yield f"foreign_minds to {target}", partial(_foreign_minds, protocol, target, requests)
     yield "truncation", partial(truncation, streams, targets)
@@ -106,13 +109,15 @@ def _ways_in(foreign: list[Record], protocol: str) -> Iterator[tuple[str, Check]
         theirs = [record for record in foreign if record["protocol"] == source]
         for name, law in _documents(theirs, protocol):
             yield f"{name}, from {source}", law
+        yield f"streamed_content to {protocol}, from {source}", partial(streamed_content, theirs, protocol)
         yield f"chunking to {protocol}, from {source}", partial(chunking, _of(theirs, "stream"), protocol)
         yield f"truncation to {protocol}, from {source}", partial(truncation, _of(theirs, "stream"), [protocol])
         yield f"foreign_minds of {source}", partial(_foreign_minds, source, protocol, _of(theirs, "request"))
 
 
 def _documents(found: list[Record], target: str) -> Iterator[tuple[str, Check]]:
-    documents = [record for record in found if record["kind"] != "stream"]
+    kinds = adapter(target).kinds
+    documents = [record for record in found if has_class(record) and record["kind"] in kinds]
     for law in (sensitivity, specificity, injection, no_noise):
         yield f"{law.__name__} to {target}", partial(law, documents, target)
 

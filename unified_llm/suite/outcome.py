@@ -146,6 +146,14 @@ def document(record: Record) -> Any:
     return record["events"] if record["kind"] == "stream" else record["body"]
 
 
+def has_class(record: Record) -> bool:
+    """Whether the document of a record has a canonical class, so that `canonical` reads it; a stream has none."""
+    from ..types.validation import KINDS
+
+    declared = split(record["protocol"])[0].kinds.get(record["kind"])
+    return declared is not None and declared.node in KINDS
+
+
 def canonical(body: Any, protocol: str, kind: str, record: Record | None = None) -> Any:
     """The canonical JSON of a wire document, read with the HTTP exchange of its record."""
     return load(ul.read(body, protocol, kind, http=http_of(record) if record is not None else None))
