@@ -20,7 +20,7 @@ INTRO = """# API
 
 The functions and classes of `import unified_llm as ul`, with their parameters. The classes of the canonical model have
 a page of their own ([reference](reference.md)), and so have the [errors](errors.md) and what an
-[adapter](adapters.md) declares. The examples begin with
+[adapter](adapters-reference.md) declares. The examples begin with
 
 ```python
 >>> import unified_llm as ul

@@ -230,6 +230,13 @@ def test_the_page_of_functions_is_current() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_the_page_of_declarations_is_current() -> None:
+    done = subprocess.run(
+        [sys.executable, "docs/_adapters.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_every_protocol_has_a_page() -> None:
     folders = [path.parent for path in (ROOT / "adapters").glob("*/*/__init__.py")]
     packages = [importlib.import_module(f"{folder.parent.name}.{folder.name}") for folder in folders]

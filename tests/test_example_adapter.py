@@ -40,7 +40,10 @@ REQUEST = {
     "limit": 50,
     "heat": 0.5,
     "mood": "calm",
-    "tools": [{"name": "weather", "takes": {"type": "object", "properties": {}}, "since": 3}],
+    "tools": [
+        {"name": "weather", "takes": {"type": "object", "properties": {}}, "since": 3},
+        {"sort": "function", "name": "time", "takes": {"type": "object", "properties": {}}},
+    ],
     "talk": [
         {"step": "say", "who": "system", "what": "Be brief."},
         {

@@ -125,7 +125,11 @@ def read_tool(w: Node, r: Reader) -> Node:
 
 @tools.write("function")
 def write_tool(c: Node, w: Writer) -> Node:
-    return {"name": c.pop("name", ""), "takes": c.pop("parameters", None) or {"type": "object", "properties": {}}}
+    takes = c.pop("parameters", None) or {"type": "object", "properties": {}}
+    wire = {"sort": "function", "name": c.pop("name", ""), "takes": takes}
+    if w.form(c, "tag") == "absent":  # the engine's: the node had no `sort`, which is the default
+        del wire["sort"]
+    return wire
 
 
 # ---- documents ------------------------------------------------------------------------------------------------------

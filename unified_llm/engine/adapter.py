@@ -215,9 +215,11 @@ class Streams(NamedTuple):
 class Adapter:
     """One wire protocol, declared. Built at import of the adapter package and never changed, so known by identity."""
 
+    # Its id, such as "acme-talk", which `convert` and an entry point have; a title for people, and the page of the API.
     protocol: str
     title: str
     url: str
+    # The documents that it reads and writes, by kind: "request", "response", "error", "models", ...
     kinds: MappingABC[str, Kind]
     streams: Streams
     # Every family of nodes, for the completeness checks of the suite.
@@ -246,6 +248,7 @@ class Adapter:
     forms: MappingABC[str, Collection[Any]] = field(default_factory=dict)
     # Canonical fields and types this protocol has no form for, with the reason.
     refuses: MappingABC[str, str] = field(default_factory=dict)
+    # The HTTP routes of its surface, by which transports and the gateway recognize a request and clients send theirs.
     routes: tuple[Route, ...] = ()
     # A published specification that clients may select by its version.
     specification: Specification | None = None
@@ -281,9 +284,7 @@ class Adapter:
     # Bearers of opaque pieces whose foreign pieces this surface's writer seals into a slot that clients echo. Those of
     # all others travel with their whole answer (`answer_envelope.py`), in the slot of reasoning.
     carries: frozenset[str] = frozenset(("reasoning", "function_call", "custom_tool_call", "output_text"))
-    # Whether an answer is one message whose text stands before its calls: where one text ends, and what came between
-    # two calls, is not shown.
-    joins: bool = False
+    # The server's demands on the history of a request; None where it has none.
     repair: Rules | None = None
     # What a provider takes in place of a body of another protocol that it refused with this message: the body, what to
     # add to its headers, and the keys of what is added to the body with its capability and the reason; None where
@@ -293,6 +294,8 @@ class Adapter:
     # strictness was requested, and "tools.output" for what a tool gives. What is missing accepts everything. What a
     # dialect names under "schemas" stands before a use that is different there ("openapi:tools").
     schemas: MappingABC[str, SchemaProfile] = field(default_factory=dict)
+    # Variants of the protocol by name. The core reads `provider`, `schemas`, `repair`, `refuses` and `ignores`; other
+    # names are the adapter's own.
     dialects: MappingABC[str, MappingABC[str, Any]] = field(default_factory=dict)
     # What a request for a response is called in telemetry (`gen_ai.operation.name`).
     operation: str = "chat"
