@@ -54,8 +54,8 @@ What holds everywhere:
 * A budget that is drawn from an effort leaves a fifth of the output limit to the answer. At Messages, one that the
   client named raises the limit. A forced tool wins over thinking, thinking over temperature, `top_p` and `top_k`.
 * Settings that a thinking model refuses (`temperature`, `top_p`, penalties, ...) are withheld and reported as lost.
-* Beside functions, OpenAI's models from GPT-5.4 on take no effort in Chat, and GPT-5.6 must not think there: the effort is
-  reported as lost, and `none` is sent to GPT-5.6. In Responses they take both.
+* Beside functions, OpenAI's models from GPT-5.4 on take no effort in Chat, and GPT-5.6 must not think there: the effort
+  is reported as lost, and `none` is sent to GPT-5.6. In Responses they take both.
 * A model that is not in the data gets every setting that its protocol allows.
 
 ```python

@@ -284,6 +284,9 @@ class Adapter:
     # Bearers of opaque pieces whose foreign pieces this surface's writer seals into a slot that clients echo. Those of
     # all others travel with their whole answer (`answer_envelope.py`), in the slot of reasoning.
     carries: frozenset[str] = frozenset(("reasoning", "function_call", "custom_tool_call", "output_text"))
+    # Whether an answer is one message whose text stands before its calls: where one text ends, and what came between
+    # two calls, is not shown.
+    joins: bool = False
     # The server's demands on the history of a request; None where it has none.
     repair: Rules | None = None
     # What a provider takes in place of a body of another protocol that it refused with this message: the body, what to
