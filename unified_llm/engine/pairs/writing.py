@@ -77,20 +77,17 @@ class Writer(Record):
         self.here: dict[str, Any] = {"protocol": protocol, "provider": provider, "scope": scope, "model": model}
         self.origin: tuple[str, ...] = origin
         self.shares: Callable[[Any, Node, Node], bool] | None = shares
-        # Bearers whose foreign pieces this surface has a slot of its own for.
+        # Bearers whose foreign pieces this surface has a slot of its own for, and whether it joins an answer.
         self.carries: frozenset[str] = carries
-        # Whether this surface joins the texts of an answer, and its calls behind them.
         self.joins: bool = joins
-        # The key of the envelopes that are written, if there is one.
-        self.secret: Secret | None = secret
+        self.secret: Secret | None = secret  # the key of the envelopes that are written
         self.refuses: MappingABC[str, str] = refuses or {}
         self.protocol: str = protocol
         self.dialect: MappingABC[str, Any] = dialect or {}
         self.facing: str = facing
         self.model: str | None = model
         self.source: str | None = source
-        # The source is the target, dialect and all: nothing has to be made fit.
-        self.same: bool = False
+        self.same: bool = False  # the source is the target, dialect and all: nothing has to be made fit
         # The outline of a conversation that its reader called plain, and in which nothing had to be repaired: names of
         # results are those of the calls they answer.
         self.plain: Outline | None = None
@@ -99,8 +96,7 @@ class Writer(Record):
         # The vault gave back opaque data that the client of this conversation had dropped.
         self.unparked: bool = False
         self.doc: Any = None
-        # What made ids depend on, found out with the first of them: a digest of what opens a conversation.
-        self.seeded: str | None = None
+        self.seeded: str | None = None  # what made ids depend on: a digest of what opens a conversation
         self.opening: Any = None
         self.http: dict[str, Any] = {}
         self.context: dict[str, Any] = {}
