@@ -42,7 +42,7 @@ EXPECTED = {"string": "a valid string", "array": "a valid list", "object": "a va
 def check(body: Any, *, seal: Seal | None = None, version: str = "2023-06-01", counting: bool = False,
           betas: Sequence[str] | None = None) -> None:  # fmt: skip
     """Raise `Refused` for a request that Messages does not take; with `counting`, one to count the tokens of."""
-    checker = Messages(seal, version)
+    checker = Messages(seal, version, betas or ())
     checker.body(body, counting)
     for name, needed in BETA.items() if betas is not None else ():
         if body.get(name) is not None and not any(beta.startswith(needed) for beta in betas or ()):
@@ -60,8 +60,10 @@ def bearer(content: list[Node], place: int) -> list[Any]:
 class Messages(Checker):
     """The walk through a request."""
 
-    def __init__(self, seal: Seal | None, version: str) -> None:
+    def __init__(self, seal: Seal | None, version: str, betas: Sequence[str] = ()) -> None:
         self.seal, self.version = seal, version
+        # The budget is then one of all thinking of a turn, and may exceed what one answer has.
+        self.interleaved = any(beta.startswith("interleaved-thinking-") for beta in betas)
 
     def path(self, path: Path) -> str:
         return ".".join(str(step) for step in path)
@@ -242,7 +244,7 @@ class Messages(Checker):
             self.object(thinking, ("thinking", mode), f"type! {more}")
             self.range(thinking, ("thinking", mode), "budget_tokens", 1024)
         if mode == "enabled":
-            if "max_tokens" in body and thinking["budget_tokens"] >= body["max_tokens"]:
+            if "max_tokens" in body and thinking["budget_tokens"] >= body["max_tokens"] and not self.interleaved:
                 self.refuse(("max_tokens",), "`max_tokens` must be greater than `thinking.budget_tokens`.")
             if (body.get("tool_choice") or {}).get("type") in ("any", "tool"):
                 self.refuse(("tool_choice",), "Thinking may not be enabled when tool_choice forces tool use.")

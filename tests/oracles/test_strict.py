@@ -302,6 +302,10 @@ def test_thinking_rules() -> None:
     assert "must be greater than `thinking.budget_tokens`" in refused(
         MESSAGES, {**plain, "thinking": on, "max_tokens": 1024}
     )
+    with client() as http:
+        beta = {**(HEADERS.get(MESSAGES) or {}), "anthropic-beta": "interleaved-thinking-2025-05-14"}
+        above = {**plain, "thinking": {**on, "budget_tokens": 9000}, "max_tokens": 1024}
+        assert http.post(path(MESSAGES), json=above, headers=beta).status_code == 200
     forced = {**plain, "thinking": on, "tool_choice": {"type": "any"}}
     assert "Thinking may not be enabled when tool_choice forces" in refused(MESSAGES, forced)
     old = {"anthropic-version": "2023-06-01"}
