@@ -56,6 +56,11 @@ What holds everywhere:
 * Settings that a thinking model refuses (`temperature`, `top_p`, penalties, ...) are withheld and reported as lost.
 * Beside functions, OpenAI's models from GPT-5.4 on take no effort in Chat, and GPT-5.6 must not think there: the effort
   is reported as lost, and `none` is sent to GPT-5.6. In Responses they take both.
+* A signed thought comes back with the whole answer that it is part of, block by block, whatever protocol the client
+  has. Newer Claude models take it only where nothing before it has changed
+  ([preserved thinking](https://platform.claude.com/docs/en/build-with-claude/preserved-thinking)). Where a client of
+  another protocol cut or edited its conversation, the refused request is sent once more with leave to drop such
+  thoughts (`block_binding`), and the loss report contains that.
 * A model that is not in the data gets every setting that its protocol allows.
 
 ```python
