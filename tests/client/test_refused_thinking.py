@@ -104,3 +104,22 @@ def test_the_caller_of_its_own_protocol_decides() -> None:
         answered = http.post("/v1/messages", json=body, headers={"anthropic-version": "2023-06-01"})
     assert answered.status_code == 400 and REFUSAL in answered.json()["error"]["message"]
     assert len(canned.requests) == 1
+
+
+def test_bedrock_gets_none_of_them() -> None:
+    thought = {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "c2ln"}}}
+    end = {"stopReason": "end_turn", "usage": {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}, "metrics": {}}
+
+    def said(text: str) -> Node:
+        return {"output": {"message": {"role": "assistant", "content": [thought, {"text": text}]}}, **end}
+
+    wrapped = f"The model returned the following errors: {REFUSAL}"
+    headers = {"x-amzn-errortype": "ValidationException"}
+    refused = httpx2.Response(400, json={"message": wrapped}, headers=headers)
+    model = "anthropic.claude-opus-5-5"
+    canned = Canned("amazon-converse", said("Hello."), refused, said("Now."), model=model)
+    done, losses = talk(canned, reasoning_effort="high")
+    assert done.choices[0].message.content == "Now."
+    first, second = ([block for each in body["messages"] for block in each["content"]] for body in canned.bodies[1:])
+    assert thought in first and second == [block for block in first if block != thought]
+    assert any(loss.fate == "lost" and "refused thoughts" in loss.detail for loss in losses[-1])

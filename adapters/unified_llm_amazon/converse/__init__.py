@@ -7,7 +7,7 @@ from unified_llm.engine.bridge import reads, writes
 from unified_llm.models.profiles import shares_signature
 
 from .calls import blocks
-from .demands import RULES
+from .demands import RULES, amended
 from .errors import read_error, write_error
 from .parts import answers, citations, parts
 from .request import read_count_request, read_request, write_count_request, write_request
@@ -56,6 +56,7 @@ adapter = Adapter(
     family="amazon",
     by_hand=frozenset(("message",)),
     repair=RULES,
+    amends=amended,
     usage=usage_of,
     schemas=SCHEMAS,
     sdk_extra="amazon",

@@ -1,4 +1,4 @@
-"""What Bedrock demands of the history of a request.
+"""What Bedrock demands of the history of a request, and what it takes in place of one that it refused.
 
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html
 https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-extended-thinking.html
@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.engine.adapter import Amended
+from unified_llm.engine.shared.refused_thoughts import are_refused, without_thoughts
 from unified_llm.passes.repair import MADE_IMAGES, Rules
 
 from .passes import thinking_form
 
-__all__ = ["RULES"]
+__all__ = ["RULES", "amended"]
 
 # Models that refuse a last message of the assistant, which older ones continue; those refuse white space at its end.
 # https://docs.claude.com/en/docs/about-claude/models/overview
@@ -47,3 +49,10 @@ RULES = Rules(
         "nova-2-lite": _NO_PREFILL,
     },
 )
+
+
+def amended(body: Any, message: str) -> Amended | None:
+    """A request without the thoughts that Claude refused."""
+    if not are_refused(message) or type(body) is not dict or type(body.get("messages")) is not list:
+        return None
+    return without_thoughts(body, lambda block: "reasoningContent" in block)

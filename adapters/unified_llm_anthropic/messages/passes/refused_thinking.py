@@ -11,12 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 from unified_llm.engine.adapter import Amended
+from unified_llm.engine.shared.refused_thoughts import REFUSED, are_refused, without_thoughts
 
 __all__ = ["amended"]
 
-Node = dict[str, Any]
-
-_REFUSAL = "bound to a different conversation"
 _BETA = "thinking-binding-controls-2026-08-01"
 _BINDING = {"prefix_mismatch_behavior": "drop_block"}
 _THOUGHTS = frozenset(("thinking", "redacted_thinking"))
@@ -32,28 +30,15 @@ def amended(body: Any, message: str) -> Amended | None:
     >>> found.headers
     {'anthropic-beta': 'thinking-binding-controls-2026-08-01'}
     """
-    if _REFUSAL not in message or type(body) is not dict or type(body.get("messages")) is not list:
+    if not are_refused(message) or type(body) is not dict or type(body.get("messages")) is not list:
         return None
     thinking = body.get("thinking")
     if thinking is None and "effort" in (body.get("output_config") or {}):
         thinking = {"type": "adaptive"}  # as these models take an effort alone
-    if type(thinking) is dict and thinking.get("type") in ("adaptive", "enabled"):
-        if "block_binding" in thinking:
-            return None
-        body = {**body, "thinking": {**thinking, "block_binding": _BINDING}}
-        why = "the provider refused thoughts before which the conversation changed, and drops them"
-        keys = ("thinking", "block_binding")
-        return Amended(body, {"anthropic-beta": _BETA}, keys, "added", "reasoning.context", why)
-    messages = [_without_thoughts(each) for each in body["messages"]]
-    if messages == body["messages"]:
+    if type(thinking) is not dict or thinking.get("type") not in ("adaptive", "enabled"):
+        return without_thoughts(body, lambda block: block.get("type") in _THOUGHTS)
+    if "block_binding" in thinking:
         return None
-    why = "the provider refused thoughts before which the conversation changed"
-    return Amended({**body, "messages": messages}, {}, ("messages",), "lost", "reasoning.signature", why)
-
-
-def _without_thoughts(message: Any) -> Any:
-    """A message of the model without its thoughts, if anything is left then."""
-    if type(message) is not dict or message.get("role") != "assistant" or type(message.get("content")) is not list:
-        return message
-    content = [block for block in message["content"] if type(block) is not dict or block.get("type") not in _THOUGHTS]
-    return {**message, "content": content} if content and len(content) < len(message["content"]) else message
+    body = {**body, "thinking": {**thinking, "block_binding": _BINDING}}
+    why = f"{REFUSED}; it drops them now"
+    return Amended(body, {"anthropic-beta": _BETA}, ("thinking", "block_binding"), "added", "reasoning.context", why)
