@@ -52,8 +52,7 @@ SHARED = {
     "unified_llm.engine.shared.emulation": "as_function",
     "unified_llm.engine.shared.file_types": "type_of_file image_type",
     "unified_llm.engine.shared.text_fallbacks": "part_as_text transcript_as_text without_media",
-    "unified_llm.engine.shared.nearest_values": "nearest fit_lifetime",
-    "unified_llm.engine.shared.output_limit": "raise_output_limit",
+    "unified_llm.engine.shared.nearest_values": "nearest fit_lifetime raise_output_limit",
     "unified_llm.streams.block_writer": "BlockWriter",
 }
 ATTRIBUTES = {

@@ -16,7 +16,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.output_limit import raise_output_limit
+from unified_llm.engine.shared.nearest_values import raise_output_limit
 from unified_llm.foundation.json_codec import dump_text, load_text
 from unified_llm.models.effort import budget_within, clamp, nearest
 from unified_llm.models.profiles import ModelProfile, profile

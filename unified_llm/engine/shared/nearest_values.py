@@ -1,4 +1,5 @@
-"""The nearest that a target has for a lifetime of the cache ("5m", "12h") or a service tier of another protocol.
+"""The nearest that a target has for a value of another protocol: a lifetime of the cache ("5m", "12h"), a service tier,
+a limit of output.
 
 A lifetime is a promise of at least so long: a longer one keeps it, and the longest there is stands for what is beyond.
 """
@@ -6,11 +7,14 @@ A lifetime is a promise of at least so long: a longer one keeps it, and the long
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..pairs.mapping import Fated, take
 
-__all__ = ["NEAREST_TIERS", "fit_lifetime", "nearest"]
+if TYPE_CHECKING:
+    from ..pairs.writing import Writer
+
+__all__ = ["NEAREST_TIERS", "fit_lifetime", "nearest", "raise_output_limit"]
 
 Node = dict[str, Any]
 
@@ -58,3 +62,15 @@ def fit_lifetime(c: Node, wire: Node, known: tuple[str, ...]) -> None:
 def _seconds(word: Any) -> int | None:
     found = _WORD.fullmatch(word) if type(word) is str else None
     return int(found[1]) * _UNITS[found[2]] if found else None
+
+
+def raise_output_limit(c: Node, w: Writer, least: int = 1) -> None:
+    """Raise the limit of a request for another protocol to the `least` that it takes, and report it.
+
+    Messages takes 0, which fills its cache and answers nothing; others refuse it.
+    https://platform.claude.com/docs/en/build-with-claude/prompt-caching
+    """
+    limit = c.get("max_output_tokens")
+    if w.crosses and type(limit) is int and limit < least:
+        c["max_output_tokens"] = least
+        w.report(w.doc, ("max_output_tokens",), "approximated", f"the least is {least}")

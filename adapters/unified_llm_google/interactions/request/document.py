@@ -14,7 +14,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.output_limit import raise_output_limit
+from unified_llm.engine.shared.nearest_values import raise_output_limit
 from unified_llm.foundation.errors import CapabilityRefused, InvalidBody
 
 from ..parts import user_parts

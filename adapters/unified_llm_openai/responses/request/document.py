@@ -12,7 +12,7 @@ from typing import Any
 
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.output_limit import raise_output_limit
+from unified_llm.engine.shared.nearest_values import raise_output_limit
 
 from ...demands import fit_identifier, fit_words, with_mode
 from ...effort import drop_refused
