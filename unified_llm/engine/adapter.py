@@ -346,7 +346,7 @@ class Adapter:
 
 
 class Amended(NamedTuple):
-    """A request in another form after its provider refused it, and what the loss report says of that.
+    """A request in another form after its provider refused it, and its entry in the loss report.
 
     `headers` are added to those of the request, by a comma where it has one of the name. `keys` lead to what changed.
     """

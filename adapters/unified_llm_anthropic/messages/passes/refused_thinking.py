@@ -1,7 +1,7 @@
-"""Thoughts that Claude refuses because something before them changed: it is told to drop them.
+"""Thoughts that Claude refuses because something before them changed: the request allows it to drop them.
 
 Newer models take a thought only where all that came before it is as it was. A client of another protocol that cuts or
-edits its conversation knows nothing of thoughts, and would get the same error for ever.
+edits its conversation sees no thoughts, and would get the same error in each turn.
 
 https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation
 """

@@ -1,4 +1,4 @@
-"""A signed answer comes home as a whole: in the same blocks, in the same order, with all that they cite and found.
+"""A signed answer returns to its provider whole: in the same blocks, in the same order, with its sources and results.
 
 Claude refuses thoughts before which anything is not as it was sent
 (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking), and a client's own protocol may have room
@@ -147,7 +147,7 @@ def test_without_a_secret_a_thought_between_calls_stays_out_of_where_it_was_not(
 
 
 def whole(surface: str) -> list[Failure]:
-    """The recorded answers of Claude with anything signed that come home otherwise than to a client of its own."""
+    """The recorded answers of Claude with anything signed that return otherwise than from a client of its own."""
     failures = []
     for record in records(MESSAGES, "response"):
         body = record["body"]
@@ -159,13 +159,13 @@ def whole(surface: str) -> list[Failure]:
         )
         home = ul.convert(told, source=surface, target=MESSAGES, secret=SECRET).value
         same = ul.convert(wanted, source=MESSAGES, target=MESSAGES).value
-        if said(home) != said(same):
-            failures.append(Failure(record["id"], "", "another answer came home"))
+        if content_of(home) != content_of(same):
+            failures.append(Failure(record["id"], "", "another answer returned"))
     return failures
 
 
-def said(request: Node) -> Any:
-    """What the model said, without what requests do not have."""
+def content_of(request: Node) -> Any:
+    """The answer in a request, without what requests do not have."""
 
     def plain(value: Any) -> Any:
         if type(value) is list:
@@ -178,6 +178,6 @@ def said(request: Node) -> Any:
 
 
 @pytest.mark.parametrize("surface", SURFACES)
-def test_recorded_answers_come_home_whole(surface: str) -> None:
+def test_recorded_answers_return_whole(surface: str) -> None:
     failures = whole(surface)
-    assert not failures, show(failures, "answers come home", len(list(records(MESSAGES, "response"))))
+    assert not failures, show(failures, "whole answers", len(list(records(MESSAGES, "response"))))
