@@ -22,6 +22,8 @@ from .reload import Reloader
 __all__ = ["Server"]
 
 _PIECE = 1 << 18  # bytes that come at once
+_STEP = 1 << 14  # bytes that are parsed at once
+_QUEUED = 100  # requests that wait for the response to one before, on the same connection
 _FAREWELL = 1.0  # seconds for the last events of what is not finished
 _TICKS = 10  # of uvicorn in a second
 _TOO_LATE = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
@@ -58,9 +60,11 @@ class _Joined:
 
 
 class _Bounded(HttpToolsProtocol):
-    """The HTTP protocol of uvicorn with limits for heads: how large (`_bounded`), and how long they may take.
+    """The HTTP protocol of uvicorn with limits for heads: how large (`_bounded`), how many, how long they may take.
 
-    uvicorn has a timeout for connections between two requests alone, which any byte ends.
+    uvicorn has a timeout for connections between two requests alone, which any byte ends. Requests that come behind one
+    that is not answered yet it queues without a limit: with each response it reads on, and each head in the queue takes
+    a hundred times its size.
     """
 
     _is_head = _has_rest = False
@@ -79,6 +83,17 @@ class _Bounded(HttpToolsProtocol):
                 self.transport.write(_TOO_LATE)
             self.transport.close()
 
+    def data_received(self, data: bytes) -> None:
+        for start in range(0, len(data), _STEP):
+            if self.transport.is_closing() or self.transport.get_protocol() is not self:
+                return  # what follows a handshake before its response is not read, as ever
+            super().data_received(data[start : start + _STEP])
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.pipeline:
+            self.flow.pause_reading()
+
     def on_message_begin(self) -> None:
         self._is_head, self._waited = True, 0.0
         super().on_message_begin()
@@ -86,6 +101,8 @@ class _Bounded(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._is_head, self._has_rest = False, True
         super().on_headers_complete()
+        if len(self.pipeline) > _QUEUED:
+            self.transport.close()
 
     def on_message_complete(self) -> None:
         self._has_rest, self._waited = False, 0.0
