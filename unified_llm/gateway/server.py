@@ -14,6 +14,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import CloseCode, Frame
 
 from .app import Gateway
 from .configuration.server_settings import GatewaySettings
@@ -24,6 +25,7 @@ __all__ = ["Server"]
 _PIECE = 1 << 18  # bytes that come at once
 _STEP = 1 << 14  # bytes that are parsed at once
 _QUEUED = 100  # requests that wait for the response to one before, on the same connection
+_FRAMES, _LEAST, _FREQUENT = 1_000, 1_024, 10  # of a WebSocket: frames, and more for their bytes, and for each second
 _FAREWELL = 1.0  # seconds for the last events of what is not finished
 _TICKS = 10  # of uvicorn in a second
 _TOO_LATE = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
@@ -170,7 +172,62 @@ class Sockets(WebSocketsSansIOProtocol):
 
     Otherwise uvicorn logs an error for each one: clients that try WebSocket first would fill the log. A server that
     stops leaves it to the application to close an open socket, which may be in the middle of a response.
+
+    Small frames are bounded, those of control included: each takes as long as two kilobytes of a large one, and memory.
     """
+
+    _count = _size = 0  # frames since the last complete message, and their bytes
+    _since = 0.0
+    _rest = b""  # behind a message that the application has not received
+
+    def data_received(self, data: bytes) -> None:
+        self._rest += data
+        while self._rest and not self.transport.is_closing():
+            step, self._rest = self._rest[:_STEP], self._rest[_STEP:]
+            super().data_received(step)
+            if self.read_paused:
+                return
+
+    async def receive(self) -> Any:
+        message = await super().receive()
+        if self._rest and not self.read_paused:
+            self.data_received(b"")
+        return message
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._since = self.loop.time()
+        super().connection_made(transport)
+
+    def handle_cont(self, event: Frame) -> None:
+        if self._is_counted(event):
+            super().handle_cont(event)
+
+    def handle_ping(self) -> None:
+        if self._is_counted():
+            super().handle_ping()
+
+    def handle_pong(self, event: Frame) -> None:
+        if self._is_counted():
+            super().handle_pong(event)
+
+    def send_receive_event_to_app(self) -> None:
+        self._count = self._size = 0
+        self._since = self.loop.time()
+        super().send_receive_event_to_app()
+
+    def _is_counted(self, event: Frame | None = None) -> bool:
+        """Count a frame; False where it was one too many, and the connection is closed."""
+        if self.close_sent:
+            return True
+        self._count += 1
+        self._size += len(event.data) if event is not None else 0
+        if self._count > _FRAMES:
+            seconds = self.loop.time() - self._since
+            if self._count > _FRAMES + self._size // _LEAST + _FREQUENT * seconds:
+                self.conn.fail(CloseCode.POLICY_VIOLATION, "too many small frames")
+                self.handle_parser_exception()
+                return False
+        return True
 
     def shutdown(self) -> None:
         self.close_timeout = _FAREWELL

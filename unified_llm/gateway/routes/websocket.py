@@ -153,7 +153,7 @@ class Session:
                 self._is_open = True
                 self._close_if_idle()
                 while await self._take(await self._receive()):
-                    pass
+                    await asyncio.sleep(0)  # messages that are there already are received without a pause
         except TimeoutError:
             if self._is_finishing and not self._waiting:
                 await self._send({"type": "websocket.close", "code": _RESTART})
