@@ -215,3 +215,24 @@ def test_what_of_a_stream_is_not_the_models_stays_apart() -> None:
     wires = list(ul.write_stream(ul.decompose(suite.canonical(stored, "google-interactions", "response")), ACME))
     said = [wire["data"]["what"] for wire in wires if wire["data"].get("is") == "step"]
     assert said[0] == {"step": "say", "who": "user", "what": [{"is": "words", "text": "Hi"}]}
+
+
+def test_a_documented_default_of_an_adapter_from_outside_is_not_reported() -> None:
+    """As those in the package's own table: where the target does the same without it."""
+    acme = registry.adapter(ACME)
+    page = "https://example.com/talk"
+    rows = ({"path": "/mood", "value": "calm", "url": page}, {"path": "/heat", "value": 0.5, "url": page})
+    ul.register(replace(acme, protocol="acme-calm", defaults={"request": rows}))
+    try:
+        told = []
+        for name, mood in ((ACME, "calm"), ("acme-calm", "calm"), ("acme-calm", "angry")):
+            body = {**REQUEST, "mood": mood}
+            losses = ul.convert(body, source=name, target="openai-chat").losses
+            told.append("/mood" in [loss.path for loss in losses])
+            record = {"id": "r", "protocol": name, "kind": "request", "body": body}
+            assert suite.sensitivity([record], "openai-chat") == suite.no_noise([record], "openai-chat") == []
+        assert told == [True, False, True]
+        silent = {**DOCUMENTS[0], "protocol": "acme-calm"}
+        assert {path for path, _ in suite.documented_defaults(silent)} == {("mood",), ("heat",)}
+    finally:
+        del registry._loaded["acme-calm"]

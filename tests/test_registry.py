@@ -100,6 +100,19 @@ WRONG = [
     ),  # type: ignore[arg-type]
     ({"streams": None}, "streams.reader is None"),
     (
+        {"settings": {"reqest": CHAT.settings["request"]}},
+        r"settings\['reqest'\] is 'reqest', which is not a canonical document; did you mean 'request'\?",
+    ),
+    ({"defaults": {"requests": ()}}, r"defaults\['requests'\] is 'requests', .* did you mean 'request'\?"),
+    (
+        {"defaults": {"request": ({"path": "/seed", "vaule": 0},)}},
+        r"defaults\['request'\]\[0\] is 'vaule', which is not a key of such a row; did you mean 'value'\?",
+    ),
+    (
+        {"defaults": {"request": ({"path": "/seed", "value": 0},)}},
+        r"defaults\['request'\]\[0\]\['url'\] is None, which is not the page of the API that documents the default",
+    ),
+    (
         {"streams": CHAT.streams._replace(framing=Framing(content_type="application/x-ndjson"))},
         r"streams.framing.content_type is 'application/x-ndjson', which is not the type of server-sent events "
         r"\('text/event-stream'\); for JSON values a line each declare Framing\(lines=True\)",

@@ -246,6 +246,9 @@ class Adapter:
     # (`frozenset`), or the numbers it counts to (`range`): anything else that a document made by hand has there is
     # ignored.
     forms: MappingABC[str, Collection[Any]] = field(default_factory=dict)
+    # What the API documents as defaults, which are not reported where the target does the same without them: the table
+    # that `losses/defaults.toml` has of a packaged protocol, `{"request": ({"path", "value", "field", "url"}, ...)}`.
+    defaults: MappingABC[str, Any] = field(default_factory=dict)
     # Canonical fields and types this protocol has no form for, with the reason.
     refuses: MappingABC[str, str] = field(default_factory=dict)
     # The HTTP routes of its surface, by which transports and the gateway recognize a request and clients send theirs.

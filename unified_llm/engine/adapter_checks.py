@@ -16,6 +16,10 @@ NODES = frozenset(
 )
 """The canonical documents and nodes by name; any other node of a kind has the name of the kind."""
 _SSE = "text/event-stream"
+_ROWS = ("request", "response", "stream", "known", "filled")
+_TABLE = (*_ROWS, "like", "echoes", "chosen", "places")
+_ROW = ("path", "value", "field", "means", "unknown", "unless", "always", "how", "url")
+"""The parts of a table of defaults, and the keys of its rows (`losses/defaults.toml` describes them)."""
 
 
 def check_adapter(adapter: Adapter) -> None:
@@ -32,7 +36,11 @@ def check_adapter(adapter: Adapter) -> None:
         if not callable(getattr(adapter.streams, field, None)):
             made_of = "a function or class that takes one " + field.capitalize()
             _refuse(adapter, f"streams.{field}", getattr(adapter.streams, field, None), made_of)
+    for name in adapter.settings:
+        if name not in NODES:
+            _refuse(adapter, f"settings[{name!r}]", name, "a canonical document", NODES)
     _check_framing(adapter)
+    _check_defaults(adapter)
     for key, capability in adapter.natives.items():
         if type(capability) is not str or not is_capability(capability):
             _refuse(adapter, f"natives[{key!r}]", capability, "a capability", CAPABILITIES)
@@ -46,6 +54,20 @@ def _check_framing(adapter: Adapter) -> None:
     if not {"binary", "lines"} & {*own} and framing.content_type.partition(";")[0].strip() != _SSE:
         wanted = f"the type of server-sent events ({_SSE!r}); for JSON values a line each declare Framing(lines=True)"
         _refuse(adapter, "streams.framing.content_type", framing.content_type, wanted)
+
+
+def _check_defaults(adapter: Adapter) -> None:
+    for kind, rows in adapter.defaults.items():
+        if kind not in _TABLE:
+            _refuse(adapter, f"defaults[{kind!r}]", kind, "a part of a table of defaults", _TABLE)
+        for number, row in enumerate(rows if kind in _ROWS else ()):
+            for key in row:
+                if key not in _ROW:
+                    _refuse(adapter, f"defaults[{kind!r}][{number}]", key, "a key of such a row", _ROW)
+            for key in ("path", "url"):
+                if type(row.get(key)) is not str:
+                    what = "a JSON Pointer" if key == "path" else "the page of the API that documents the default"
+                    _refuse(adapter, f"defaults[{kind!r}][{number}][{key!r}]", row.get(key), what)
 
 
 def _refuse(adapter: Adapter, field: str, found: object, wanted: str, known: Iterable[str] = ()) -> None:

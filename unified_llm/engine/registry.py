@@ -50,6 +50,7 @@ def register(adapter: Adapter) -> None:
     check_adapter(adapter)
     if _loaded.setdefault(adapter.protocol, adapter) is not adapter:
         raise ValueError(f"the protocol {adapter.protocol!r} is registered already")
+    _declare(adapter)
 
 
 def adapter(name: str) -> Adapter:
@@ -206,4 +207,13 @@ def _load(protocol: str) -> Adapter:
     if not isinstance(found, Adapter) or found.protocol != protocol:
         raise ValueError(f"the entry point {protocol!r} ({point.value}) is not the adapter of that protocol")
     check_adapter(found)
+    _declare(found)
     return found
+
+
+def _declare(found: Adapter) -> None:
+    """Hand on the documented defaults of a protocol that the packaged table does not have."""
+    if found.defaults:
+        from ..losses.defaults.tables import declare
+
+        declare(found.protocol, found.defaults)

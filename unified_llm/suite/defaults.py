@@ -13,6 +13,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from ..engine.adapter import Adapter
+from ..engine.registry import adapter, loaded
 from ..foundation.generated_ids import is_made
 from .outcome import Failure, Record, checked, document, outcome
 from .walk import Path, as_path, get, nodes, pointer
@@ -101,7 +103,7 @@ def _is_kept(row: dict[str, Any], kind: str, target: str) -> bool:
     if kind != "request" or "field" not in row or row.get("always"):
         return True
     # A dialect may lack what its protocol has, so only its own rows count for it.
-    theirs = [each for each in _data().get(target, {}).get("request", ()) if each.get("field") == row["field"]]
+    theirs = [each for each in _declared(target).get("request", ()) if each.get("field") == row["field"]]
     if not theirs:
         does = _data()["unasked"].get(row["field"], _NOBODY_KNOWS)
     else:
@@ -126,13 +128,22 @@ def _data() -> dict[str, Any]:
     return tomllib.loads((resources.files("unified_llm.losses") / "defaults.toml").read_text("utf-8"))
 
 
-@cache
+def _declared(name: str) -> Any:
+    """The table of a protocol or dialect: that of the package, or what an adapter from outside declares."""
+    return _data().get(name) or (adapter(name).defaults if name in loaded() else {})
+
+
 def _table(protocol: str) -> dict[str, Any]:
-    """The rows of a protocol and its dialect by kind, each with its pattern; an answer repeats those of a request."""
-    data = _data()
     own = protocol.partition(":")[0]
-    names = dict.fromkeys((data.get(own, {}).get("like", own), own, protocol))
-    tables = [data.get(name, {}) for name in names]
+    return _rows(protocol, None if own in _data() else adapter(own))
+
+
+@cache
+def _rows(protocol: str, known: Adapter | None) -> dict[str, Any]:
+    """The rows of a protocol and its dialect by kind, each with its pattern; an answer repeats those of a request."""
+    own = protocol.partition(":")[0]
+    names = dict.fromkeys((_declared(own).get("like", own), own, protocol))
+    tables = [_declared(name) for name in names]
     rows: dict[str, Any] = {}
     for kind in KINDS:
         found = [row for table in tables for row in table.get(kind, ()) if "value" in row]

@@ -1,6 +1,7 @@
 """`defaults.toml` as tables: for each place of a protocol's documents, which values carry no information there.
 
-The data is loaded with the first lost value; `weighing` judges by it.
+The data is loaded with the first lost value; `weighing` judges by it. An adapter from outside declares the table of its
+protocol itself.
 """
 
 from __future__ import annotations
@@ -11,7 +12,20 @@ from typing import Any, NamedTuple
 
 from ...foundation import packaged
 
-__all__ = ["UNKNOWN", "UNTOLD", "Place", "Rule", "Scale", "Spot", "known_ways", "normal", "same", "scale_of", "spot_of"]
+__all__ = [
+    "UNKNOWN",
+    "UNTOLD",
+    "Place",
+    "Rule",
+    "Scale",
+    "Spot",
+    "declare",
+    "known_ways",
+    "normal",
+    "same",
+    "scale_of",
+    "spot_of",
+]
 
 Keys = tuple[Any, ...]
 
@@ -145,10 +159,27 @@ def spot_of(scale: Scale, path: str) -> Spot:
     return scale.spot(path)
 
 
+_declared: dict[str, Mapping[str, Any]] = {}
+
+
+def declare(protocol: str, table: Mapping[str, Any]) -> None:
+    """Use this table for a protocol that the packaged data does not have; an empty one is none."""
+    if _declared.get(protocol, {}) == table:
+        return
+    _declared[protocol] = table
+    for memo in (known_ways, scale_of, spot_of, _protocol):
+        memo.cache_clear()
+
+
+def _table(surface: str) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = _data().get(surface) or _declared.get(surface, {})
+    return found
+
+
 @cache
 def known_ways() -> frozenset[str]:
     """The details of entries about values that receivers have without a field for them."""
-    return frozenset(row["how"] for table in _data().values() for row in table.get("known", ()))
+    return frozenset(row["how"] for table in (*_data().values(), *_declared.values()) for row in table.get("known", ()))
 
 
 def same(one: Any, other: Any) -> bool:
@@ -178,10 +209,9 @@ def _data() -> dict[str, Any]:
 @cache
 def _protocol(surface: str) -> _Protocol:
     """The table of a protocol and, behind a colon, its dialect."""
-    data = _data()
     name = surface.partition(":")[0]
-    own = data.get(name, {})
-    tables = [data.get(own.get("like", ""), {}), own, *([data.get(surface, {})] if surface != name else [])]
+    own = _table(name)
+    tables = [_table(own.get("like", "")), own, *([_table(surface)] if surface != name else [])]
     rows: dict[str, dict[Keys, list[_Row]]] = {"request": {}, "response": {}, "stream": {}}
     behavior: dict[str, Any] = {}
     for table in tables:
@@ -201,7 +231,7 @@ def _protocol(surface: str) -> _Protocol:
     return _Protocol(
         rows,
         behavior,
-        frozenset(row.get("field", "") for row in data.get(surface, {}).get("request", ())),
+        frozenset(row.get("field", "") for row in _table(surface).get("request", ())),
         {_keys(row["path"])[1]: row["how"] for table in tables for row in table.get("known", ())},
         frozenset(key for table in tables for key in table.get("echoes", ())),
         frozenset(key for table in tables for key in table.get("chosen", ())),
