@@ -103,6 +103,10 @@ WRONG = [
         {"settings": {"reqest": CHAT.settings["request"]}},
         r"settings\['reqest'\] is 'reqest', which is not a canonical document; did you mean 'request'\?",
     ),
+    (
+        {"settings": {"options": CHAT.settings["request"]}},
+        r"settings\['options'\] is 'options', which is not a canonical document; choose one of: annotation, choice, ",
+    ),
     ({"defaults": {"requests": ()}}, r"defaults\['requests'\] is 'requests', .* did you mean 'request'\?"),
     (
         {"defaults": {"request": ({"path": "/seed", "vaule": 0},)}},

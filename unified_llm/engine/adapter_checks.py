@@ -15,6 +15,7 @@ NODES = frozenset(
     """.split()
 )
 """The canonical documents and nodes by name; any other node of a kind has the name of the kind."""
+_SHOWN = 20  # words that a message lists
 _SSE = "text/event-stream"
 _ROWS = ("request", "response", "stream", "known", "filled")
 _TABLE = (*_ROWS, "like", "echoes", "chosen", "places")
@@ -75,6 +76,9 @@ def _refuse(adapter: Adapter, field: str, found: object, wanted: str, known: Ite
 
     from .compiler.signals import DeclarationError
 
-    near = get_close_matches(found, sorted(known), 1) if type(found) is str else []
+    words = sorted(known)
+    near = get_close_matches(found, words, 1) if type(found) is str else []
     hint = f"; did you mean {near[0]!r}?" if near else ""
+    if not near and 0 < len(words) <= _SHOWN:
+        hint = f"; choose one of: {', '.join(words)}"
     raise DeclarationError(f"adapter {adapter.protocol!r}: {field} is {found!r}, which is not {wanted}{hint}")

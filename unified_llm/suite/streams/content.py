@@ -26,7 +26,8 @@ def streamed_content(records: Iterable[Record], target: str) -> list[Failure]:
 
     Other records than responses are passed over. White space is not compared, because protocols join parts
     differently. Of a response with results of its own calls only the text and the reasoning are compared: a stream
-    shows a call before its result is known. What has no end in one piece may have one as a stream.
+    shows a call before its result is known. What has no end in one piece may have one as a stream. A response that
+    failed has no content to compare.
     """
     failures = []
     for record in checked(records):
