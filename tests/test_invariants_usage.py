@@ -106,6 +106,7 @@ def differences(target: str, said: dict[str, int | None], found: dict[str, int |
         left_out.add("total")  # computed where it was missing, and where the sums differ
     if consistent(said):
         left_out |= {"cached", "write"}  # overlapping parts are cut to their sum
+        left_out |= {"reasoning"} if target in (INTERACTIONS, GENERATE) else set()
     told = [key for key in said if key not in left_out and said[key] is not None]
     return [f"{key}: {said[key]} became {found[key]}" for key in told if (found[key] or 0) != said[key]]
 

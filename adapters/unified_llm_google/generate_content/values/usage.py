@@ -14,6 +14,7 @@ from unified_llm.engine.pairs.mapping import take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
+from ...usage import apart
 from .enums import GEMINI, MARKER, name_of, number_of
 
 __all__ = ["is_numbered", "read_details", "read_usage", "usage_of", "write_details", "write_usage"]
@@ -143,8 +144,8 @@ def write_usage(c: Node, w: Writer) -> Node:
     wire: Node = {}
     inner = take(c, _INPUT) if type(c.get(_INPUT)) is dict else {}
     outer = take(c, _OUTPUT) if type(c.get(_OUTPUT)) is dict else {}
-    tool = _count(inner, "tool_tokens")
-    thoughts = _count(outer, "reasoning_tokens")
+    tool = apart(c, "input_tokens", inner, "tool_tokens", w)
+    thoughts = apart(c, "output_tokens", outer, "reasoning_tokens", w)
     sums = (
         ("input_tokens", tool, "promptTokenCount", "prompt"),
         ("output_tokens", thoughts, "candidatesTokenCount", "candidates"),

@@ -14,6 +14,7 @@ from unified_llm.engine.pairs.mapping import take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
+from ...usage import apart
 from .tables import MODALITIES
 
 __all__ = ["read_usage", "usage_of", "write_usage"]
@@ -40,11 +41,11 @@ _SUMS = (
 def read_usage(w: Node, wire: Node, r: Reader) -> Node:
     """The canonical usage of `w`, an object that is ours to pop from; `wire` is where it came from."""
     usage: Node = {}
-    for total, visible, apart, home, counted in _SUMS:
-        part = w.get(apart)
+    for total, visible, separate, home, counted in _SUMS:
+        part = w.get(separate)
         if type(part) is int:
-            usage.setdefault(home, {})[counted] = w.pop(apart)
-            r.place(usage, (home, counted), (apart,))
+            usage.setdefault(home, {})[counted] = w.pop(separate)
+            r.place(usage, (home, counted), (separate,))
         if type(w.get(visible)) is int:
             usage[total] = w.pop(visible) + (part if type(part) is int else 0)
             r.place(usage, (total,), (visible,))
@@ -112,13 +113,13 @@ def write_usage(c: Node, w: Writer) -> Node:
             counts = [(word, found.pop(count)) for word, count in ordered if type(found.get(count)) is int]
         if counts or marker == "":
             wire[name] = [{"modality": word, "tokens": tokens} for word, tokens in counts]
-    for total, visible, apart, home, key in _SUMS:
+    for total, visible, separate, home, key in _SUMS:
         found = details.get(home, nothing)
-        part = found.get(key)
-        if type(part) is int:
-            wire[apart] = found.pop(key)
+        part = apart(c, total, found, key, w)
+        if part is not None:
+            wire[separate] = part
         if type(c.get(total)) is int:
-            wire[visible] = c.pop(total) - (part if type(part) is int else 0)
+            wire[visible] = c.pop(total) - (part or 0)
     cached = details.get("input_tokens_details", nothing)
     if type(cached.get("cached_tokens")) is int:
         wire["total_cached_tokens"] = cached.pop("cached_tokens")
