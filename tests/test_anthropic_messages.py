@@ -82,11 +82,12 @@ def test_settings(wire: Node, hub: Node) -> None:
 
 
 def test_context_edits() -> None:
-    edit = {"type": "compact_20260112", "trigger": {"type": "input_tokens", "value": 9}, "pause_after_compaction": True}
+    trigger = {"type": "input_tokens", "value": 90_000}
+    edit = {"type": "compact_20260112", "trigger": trigger, "pause_after_compaction": True}
     read = request(context_management={"edits": [edit]})["context_management"]
-    assert read == [{"type": "compaction", "compact_threshold": 9, "pause_after": True}]
-    done = write(context_management=[{"type": "compaction", "compact_threshold": 9}])
-    assert done.value["context_management"]["edits"][0]["trigger"] == {"type": "input_tokens", "value": 9}
+    assert read == [{"type": "compaction", "compact_threshold": 90_000, "pause_after": True}]
+    done = write(context_management=[{"type": "compaction", "compact_threshold": 90_000}])
+    assert done.value["context_management"]["edits"][0]["trigger"] == trigger
     assert "compact-2026-01-12" in done.http["headers"]["anthropic-beta"]
 
 
