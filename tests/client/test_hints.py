@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 import unified_llm as ul
 from client.providers import Canned, message, response
-from unified_llm.client.inputs import attributes, unknown_arguments
+from unified_llm.client.inputs import unknown_arguments, unknown_attributes
 from unified_llm.client.requests import OPTIONS
 from unified_llm.types._tables import KEYS
 
@@ -125,7 +125,7 @@ def test_what_looks_for_attributes_finds_none(kind: type) -> None:
 
 def test_what_the_hints_of_attributes_name_exists() -> None:
     client = ul.Client()
-    for name, hints in attributes._HINTS.items():
+    for name, hints in unknown_attributes._HINTS.items():
         target: Any = {"Client": client, "Responses": client.responses, "Models": client.models}[name]
         for missing, hint in hints.items():
             assert missing not in dir(target), missing

@@ -18,7 +18,7 @@ from ..provenance.vault import Vault
 from .call_flows import Core
 from .connections.io import AsyncWire, Wire
 from .inputs.argument_types import SETTINGS, check_arguments
-from .inputs.attributes import Hinted
+from .inputs.unknown_attributes import Hinted
 from .params import Given, Key, UpstreamLike, meanings
 from .results import ModelInfo, TokenCount
 from .sending.flows import Send, Steps, ado, adrive, do, drive

@@ -24,7 +24,7 @@ from ..losses import Loss, Losses
 from ..passes.convert import convert, write
 from ..streams.collect_and_decompose import decompose
 from ..streams.conversion import convert_stream
-from ..streams.framings.choice import as_sent
+from ..streams.framings.of_protocol import as_sent
 from ..streams.framings.sse import encode
 from ..streams.writing import write_stream
 from .reporting import known

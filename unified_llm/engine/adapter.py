@@ -179,7 +179,7 @@ class Framing(NamedTuple):
     `array` is the content type of the other framing, one JSON array of all events, where the surface has it, and `sse`
     the query that requests server-sent events there. `binary`: the surface frames its events in binary instead
     (`streams/framings/eventstream.py`). `lines`: it sends one JSON value a line (`streams/framings/lines.py`). Within
-    the library they are server-sent events; the edges decode and encode the frames (`streams/framings/choice.py`).
+    the library they are server-sent events; the edges decode and encode the frames (`streams/framings/of_protocol.py`).
     """
 
     named: bool = False

@@ -21,8 +21,8 @@ from ..provenance.opaque import escaped_json
 from .byte_fast_path import reader_of, writer_of
 from .collect_and_decompose import aclose
 from .event_fast_path import NOTHING_MORE, ReadMore, WriteMore
-from .framings.choice import Decoder, decoder_of, framed
 from .framings.jsonarray import JSONArrayEncoder
+from .framings.of_protocol import Decoder, decoder_of, framed
 from .framings.sse import Passing, SSEDecoder, encode, is_garbled, parse_data
 from .pipeline import Pipe
 from .surrogates import Halves

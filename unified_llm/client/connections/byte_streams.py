@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ...engine.registry import split
 from ...foundation.errors import APIError
 from ...passes.convert import Converted
-from ...streams.framings.choice import decoder_of
+from ...streams.framings.of_protocol import decoder_of
 from ...streams.framings.sse import is_garbled, parse_data
 from ..sending.api_errors import GARBLED, unreachable, unusable
 from ..sending.deadline import Deadline

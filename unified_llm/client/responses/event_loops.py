@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from ...passes.keyword_arguments import spelled_out
-from ..inputs.attributes import Hinted
+from ..inputs.unknown_attributes import Hinted
 from ..params import Given, ParseGiven, ResumeGiven, RunGiven, UpstreamLike, defaults, meanings
 from ..results import Result, T
 from ..retrieval import delete, kept, kept_at, reopened, retrieved

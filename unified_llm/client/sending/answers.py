@@ -14,7 +14,7 @@ from ...engine.pairs.reading import Reader
 from ...engine.registry import provider_of, split
 from ...foundation.errors import APIError, InvalidBody, ProtocolError
 from ...foundation.json_codec import dump, parse
-from ...streams.framings.choice import decoder_of
+from ...streams.framings.of_protocol import decoder_of
 from ...streams.framings.sse import parse_data
 from ..upstreams.upstream import Upstream
 from .api_errors import failed, refused, unusable

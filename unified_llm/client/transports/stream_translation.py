@@ -15,7 +15,7 @@ from ...foundation.secret import Secret
 from ...losses import Levels, Losses
 from ...provenance.vault import Vault
 from ...streams.byte_pipeline import ByteStream
-from ...streams.framings.choice import framed
+from ...streams.framings.of_protocol import framed
 from ..sending.api_errors import failed
 from ..sending.effects import Opened
 from ..telemetry.hooks import call_hook

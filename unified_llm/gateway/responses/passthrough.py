@@ -28,7 +28,7 @@ from ...foundation.secret import Secret
 from ...losses import Losses
 from ...passes.convert import Converted, convert, write
 from ...provenance.opaque import has_sealed
-from ...streams.framings.choice import framed
+from ...streams.framings.of_protocol import framed
 from ..requests.body import Peek
 from ..state.file_references import has_references
 from ..upstreams.routing import Route
