@@ -116,7 +116,7 @@ class HeldFrames:
                 capability, there = trail.capability(data, keys), _shaped(data, keys)
                 places = [(frame.number, keys), *((number, there) for number in self.alike.get(frame.number, ()))]
                 for number, place in places:
-                    for left in _not_stated(data, place, number, state):
+                    for left in _not_stated(data, place, number, state, named):
                         found.append(Loss(pointer((number, "data", *left)), capability, "lost", DETAIL))
         return found
 
@@ -338,11 +338,13 @@ def _below(data: Any, keys: Keys) -> list[Keys]:
     return [(*keys, name) for name in names]
 
 
-def _not_stated(data: Any, keys: Keys, number: int, state: Stated) -> list[Keys]:
-    """What of the value at `keys` of a frame is not stated again, in this one or in a later one."""
+def _not_stated(data: Any, keys: Keys, number: int, state: Stated, named: _Named) -> list[Keys]:
+    """What of the value at `keys` of a frame is not stated again, in this one or in a later one, nor in the report."""
     leaves = [place for place, _ in _leaves(_at(data, keys), keys)]
     left = [place for place in leaves if not state.since(number, place)]
-    return left if len(left) < len(leaves) else [keys]
+    if len(left) == len(leaves):
+        return [keys]
+    return [place for place in left if not named(pointer((number, "data", *place)))]
 
 
 def _at(data: Any, keys: Keys) -> Any:
