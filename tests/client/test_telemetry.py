@@ -176,7 +176,7 @@ def test_a_response_that_cannot_be_read_is_an_error(monkeypatch: pytest.MonkeyPa
     def fail(*_: Any, **__: Any) -> None:
         raise ul.InvalidBody("/choices", "not a list")
 
-    for module in ("telemetry.operation", "core"):
+    for module in ("telemetry.operation", "call_flows"):
         monkeypatch.setattr(f"unified_llm.client.{module}.read_answer", fail)
     heard = Heard()
     with pytest.raises(ul.ServerError):

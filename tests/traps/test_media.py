@@ -98,8 +98,8 @@ def test_trap_124_base64_is_never_sent_as_text() -> None:
 @pytest.mark.parametrize(
     ("target", "part"),
     [
-        (RESPONSES, {"type": "input_file", "file_data": "data:application/pdf;base64,JVBERi0=", "filename": "T"}),
-        (CHAT, {"type": "file", "file": {"file_data": "data:application/pdf;base64,JVBERi0=", "filename": "T"}}),
+        (RESPONSES, {"type": "input_file", "file_data": "data:application/pdf;base64,JVBERi0=", "filename": "T.pdf"}),
+        (CHAT, {"type": "file", "file": {"file_data": "data:application/pdf;base64,JVBERi0=", "filename": "T.pdf"}}),
         (GENERATE, {"inlineData": {"mimeType": "application/pdf", "data": "JVBERi0="}}),
         (INTERACTIONS, {"type": "document", "data": "JVBERi0=", "mime_type": "application/pdf"}),
     ],
