@@ -123,3 +123,14 @@ def test_bedrock_gets_none_of_them() -> None:
     first, second = ([block for each in body["messages"] for block in each["content"]] for body in canned.bodies[1:])
     assert thought in first and second == [block for block in first if block != thought]
     assert any(loss.fate == "lost" and "refused thoughts" in loss.detail for loss in losses[-1])
+
+
+def test_a_caller_of_the_client_is_answered_too() -> None:
+    canned = Canned(MESSAGES, answer("Hello."), refusal(), answer("Now."), model="claude-opus-5-5")
+    client = ul.Client(canned.upstream)
+    first = client.responses.create(input="Hi", reasoning={"effort": "high"})
+    history: list[Any] = [{"role": "user", "content": "Hi!"}, *first.output, {"role": "user", "content": "And now?"}]
+    done = client.responses.create(input=history, reasoning={"effort": "high"})
+    assert done.output_text == "Now."
+    assert "block_binding" in canned.bodies[-1]["thinking"] and thoughts(canned.bodies[-1]) == 1
+    assert any(loss.path == "/thinking/block_binding" and loss.fate == "added" for loss in done.losses)
