@@ -45,7 +45,7 @@ class Paced:
     __slots__ = ("_is_late", "_loop", "_pace", "_step", "_task", "_timer", "taken")
 
     def __init__(self, pause: float, rate: float) -> None:
-        self.taken = 0
+        self.taken: int = 0
         self._step = pause / LOOKS
         self._pace = Pace(rate * self._step)
         self._is_late = False

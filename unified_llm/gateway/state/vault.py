@@ -47,7 +47,8 @@ class Continuity:
     """The vaults of all tenants: a bounded cache, and the table behind it."""
 
     def __init__(self, store: Store, space: Space) -> None:
-        self.store, self.space = store, space
+        self.store: Store = store
+        self.space: Space = space
         self._cache: OrderedDict[_Key, bytes] = OrderedDict()
         self._size = 0
         self._absent: OrderedDict[_Key, None] = OrderedDict()
