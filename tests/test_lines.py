@@ -154,3 +154,11 @@ def test_a_recorded_stream_of_lines_is_told_from_a_request() -> None:
     assert [event["data"] for event in events_of(WIRE, ACME)] == DATA
     ours = b"".join(json.dumps({"event": None, "data": data}).encode() + b"\n" for data in DATA)
     assert not is_framed(ours, ACME) and [event["data"] for event in events_of(ours, ACME)] == DATA
+
+
+def test_white_space_before_the_first_line_is_not_kept() -> None:
+    decoder = LinesDecoder()
+    for _ in range(1_000):
+        assert decoder.feed(b" \n" * 50) == []
+    assert sum(map(len, decoder._pieces)) == 0
+    assert decoder.feed(b'{"n":1}\n') == [{"event": None, "data": '{"n":1}'}]

@@ -12,7 +12,7 @@ from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from ..passes.repair import Rules
@@ -292,9 +292,8 @@ class Adapter:
     joins: bool = False
     # The server's demands on the history of a request; None where it has none.
     repair: Rules | None = None
-    # What a provider takes in place of a body of another protocol that it refused with this message: the body, what to
-    # add to its headers, and the keys of what is added to the body with its capability and the reason; None where
-    # nothing helps.
+    # What a provider takes in place of a body of another protocol that it refused with this message; None where nothing
+    # helps.
     amends: Callable[[Any, str], Amended | None] | None = None
     # What is accepted of JSON Schema and of names, by where a schema goes: "tools", "output", each with ".strict" where
     # strictness was requested, and "tools.output" for what a tool gives. What is missing accepts everything. What a
@@ -351,15 +350,15 @@ class Adapter:
 class Amended(NamedTuple):
     """A request in another form after its provider refused it, and its entry in the loss report.
 
-    `headers` are added to those of the request, by a comma where it has one of the name. `keys` lead to what changed.
+    `headers` are added to those of the request, by a comma where it has one of the name. `added` are the keys that lead
+    to what the body has in addition; without them the entry is about what was taken out.
     """
 
     body: Any
-    headers: MappingABC[str, str]
-    keys: tuple[str, ...]
-    fate: Literal["lost", "added"]
     capability: str
     detail: str
+    added: tuple[str, ...] = ()
+    headers: MappingABC[str, str] = MappingProxyType({})
 
 
 class Thread(NamedTuple):

@@ -212,9 +212,10 @@ def _amended(ask: Ask, upstream: Upstream, sent: Converted, error: APIError) -> 
     found = known.amends(sent.value, error.message)
     if found is None:
         return None
-    added = found.fate == "added"
-    place = pointer(found.keys) if added else ""
-    loss = Loss(place, found.capability, found.fate, found.detail, "target" if added else "source")
+    if found.added:
+        loss = Loss(pointer(found.added), found.capability, "added", found.detail, "target")
+    else:
+        loss = Loss("", found.capability, "lost", found.detail)
     headers = {name.lower(): str(value) for name, value in (sent.http.get("headers") or {}).items()}
     for name, value in found.headers.items():
         headers[name] = f"{headers[name]},{value}" if name in headers else value

@@ -36,4 +36,4 @@ def without_thoughts(body: Any, is_thought: Callable[[dict[str, Any]], bool]) ->
         messages.append({**message, "content": kept} if kept else message)
     if messages == body["messages"]:
         return None
-    return Amended({**body, "messages": messages}, {}, ("messages",), "lost", "reasoning.signature", REFUSED)
+    return Amended({**body, "messages": messages}, "reasoning.signature", REFUSED)

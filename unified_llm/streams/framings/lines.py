@@ -71,7 +71,8 @@ class LinesDecoder:
         so_far = b"".join(self._pieces)
         head = so_far.removeprefix(_BOM).lstrip()
         if not head or (len(so_far) < len(_BOM) and _BOM.startswith(so_far)):
-            self._pieces = [so_far]
+            # White space before the first line is nothing, and is not kept, however much of it comes.
+            self._pieces = [so_far] if _BOM.startswith(so_far) else []
             return b""
         self._begun = True
         self._pieces = []

@@ -41,4 +41,4 @@ def amended(body: Any, message: str) -> Amended | None:
         return None
     body = {**body, "thinking": {**thinking, "block_binding": _BINDING}}
     why = f"{REFUSED}; it drops them now"
-    return Amended(body, {"anthropic-beta": _BETA}, ("thinking", "block_binding"), "added", "reasoning.context", why)
+    return Amended(body, "reasoning.context", why, ("thinking", "block_binding"), {"anthropic-beta": _BETA})
