@@ -196,6 +196,19 @@ def test_reasoning_is_asked_for_as_the_model_takes_it() -> None:
     assert written("meta.llama3-1-70b-instruct-v1:0") == (None, None)
 
 
+@pytest.mark.parametrize(("budget", "effort"), [(1_024, "low"), (8_000, "medium"), (30_000, "high"), (-1, None)])
+def test_a_budget_is_an_effort_at_a_model_that_takes_none(budget: int, effort: str | None) -> None:
+    body = {
+        "contents": [{"role": "user", "parts": [{"text": "Why?"}]}],
+        "generationConfig": {"thinkingConfig": {"thinkingBudget": budget}},
+    }
+    done = ul.convert(body, source="google-generate-content", target=CONVERSE, model="anthropic.claude-opus-4-7")
+    assert done.value.get("outputConfig") == (effort and {"effort": effort})
+    assert done.value["additionalModelRequestFields"] == {"thinking": {"type": "adaptive"}}
+    fates = {loss.path: loss.fate for loss in done.losses}
+    assert fates["/generationConfig/thinkingConfig/thinkingBudget"] == "approximated"
+
+
 def test_reasoning_of_another_provider_reaches_no_provider_and_returns_to_its_own() -> None:
     """A client of Converse over Messages: the signature travels in an envelope in the field that it echoes."""
     said = [{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}, {"type": "text", "text": "Hello"}]

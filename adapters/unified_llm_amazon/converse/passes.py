@@ -18,7 +18,7 @@ from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.nearest_values import raise_output_limit
 from unified_llm.foundation.json_codec import dump_text, load_text
-from unified_llm.models.effort import budget_within, clamp, nearest
+from unified_llm.models.effort import budget_within, clamp, effort_of, nearest
 from unified_llm.models.profiles import ModelProfile, profile
 
 from .display import is_shown, write_display
@@ -316,6 +316,9 @@ def _write_effort(own: Node, output: Node, wire: Node, w: Writer) -> None:
         if word is not None:
             output["effort"] = word
             own.pop("effort") if word == effort else own.update(effort=Fated("approximated", f"sent as {word!r}"))
+    if type(budget) is int and budget > 0 and facts.budget is None and facts.efforts:
+        word = output.setdefault("effort", effort_of(budget, facts.efforts))
+        own["budget_tokens"] = Fated("approximated", f"sent as effort {word!r}")
     if form == "enabled" and wanted is not None:
         _write_budget(own, wire, w, wanted)
     elif form == "adaptive":
@@ -326,7 +329,7 @@ def _write_effort(own: Node, output: Node, wire: Node, w: Writer) -> None:
             w.added(thinking, "type", "effort alone does not switch thinking on")
         elif control != "adaptive":
             own["control"] = Fated("approximated", "sent as 'adaptive'")
-        if type(budget) is int:
+        if type(own.get("budget_tokens")) is int:
             own["budget_tokens"] = Fated("approximated", "the model chooses by itself")
     elif _is_asked(w.doc["reasoning"]) and (facts.budget is not None or facts.adaptive):
         forced = _is_forced(w.doc, model)
