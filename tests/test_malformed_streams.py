@@ -127,3 +127,10 @@ def test_an_item_that_ends_as_no_object_has_no_end(ended: Any) -> None:
     ]
     stream = ul.write_stream(ul.read_stream(framed(*datas), RESPONSES), RESPONSES)
     assert list(stream)[-1]["event"] == "response.completed"
+
+
+def test_an_event_without_a_drawer_may_say_so() -> None:
+    events: list[Any] = [{"type": "x", "extra": None}, {"type": "response.completed", "response": {"extra": None}}]
+    assert list(ul.write_stream(events, "openai-chat")) == list(
+        ul.write_stream([{"type": "x"}, {"type": "response.completed", "response": {}}], "openai-chat")
+    )

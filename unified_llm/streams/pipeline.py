@@ -316,7 +316,7 @@ class Pipe:
             self.writing.raw += [(event, (key,), "lost", "", None) for key in event if key not in ADDRESS]
 
     def _tell_kept(self, node: Event, slot: str) -> None:
-        for protocol, drawer in node.get("extra", {}).items():
+        for protocol, drawer in (node.get("extra") or {}).items():
             if slot in drawer and protocol != self.goal.protocol:
                 self.writing.raw.append((node, ("extra", protocol, slot), "lost", "", None))
 
