@@ -379,3 +379,18 @@ def test_a_kind_without_a_class_is_refused_with_the_reason(protocol: str) -> Non
         ul.read(LISTED[protocol], protocol, "models")
     assert ul.convert(LISTED[protocol], source=protocol, target=protocol, kind="models").value == LISTED[protocol]
     assert "models" not in KINDS
+
+
+@pytest.mark.parametrize("turn", [{}, {"turn": 1}])
+@pytest.mark.parametrize("target", [*TARGETS, "amazon-converse"])
+def test_a_message_without_content_is_written_as_one_of_no_parts(target: str, turn: dict[str, int]) -> None:
+    said = {"type": "message", "role": "user", "content": "Hi", **turn}
+    empty = {"type": "message", "role": "user", "extra": {target.partition(":")[0]: {"turn": {}}}, **turn}
+
+    def written(item: dict[str, Any]) -> Any:
+        return ul.write({"model": "m", "input": [said, item]}, target).value
+
+    if target.startswith((CHAT, RESPONSES)):  # (They take it as it is.)
+        assert written(empty) != written({**empty, "content": "Yes"})
+    else:
+        assert written(empty) == written({**empty, "content": []})

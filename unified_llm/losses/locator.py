@@ -358,7 +358,7 @@ class Finder(Sources):
         away = () if wire is not None else self._source(node, tuple(keys[:3]))
         kind = node.get("type")
         item = capability or ("native.item" if type(kind) is str and kind not in KNOWN_TYPES else "native.field")
-        whole = type(rest) is dict and (node.get("extra") or {}).get(protocol, {}).get("form", {}).get("native")
+        whole = type(rest) is dict and node.get("extra", {}).get(protocol, {}).get("form", {}).get("native")
         if wire is not None and (rest is wire or whole):
             found = natives.get(str(kind), item)
             place = self._join(wire, ())

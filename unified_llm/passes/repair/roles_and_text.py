@@ -94,13 +94,13 @@ def leave_out_blanks(m: Mending) -> None:
             for keys in (*(() if shared else ((), ("role",))), *((key,) for key in item if key not in _OF_TURN)):
                 m.report(item, keys, "approximated", f"removed; the target rejects {m.rules.blank} messages")
             _tell_rest(m, item)
-            content = item["content"]
+            content = item.get("content")
             if shared:
                 for protocol in [key for key, kept in (item.get("extra") or {}).items() if "turn" in kept]:
                     m.report(item, ("extra", protocol, "turn"), "lost", "")
                 if type(content) is list and content:
                     _without_blanks(m, content)
-                else:
+                elif "content" in item:
                     m.report(item, ("content",), "approximated", f"{m.rules.blank} text is refused")
                 continue
             for part in content if type(content) is list else ():
