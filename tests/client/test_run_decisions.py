@@ -72,9 +72,10 @@ def test_calls_and_outputs_may_be_json(run: RunResult, shape: str) -> None:
     assert [item.output for item in done.steps[0].outputs] == ["a found", "b is gone", "done elsewhere"]
 
 
-def test_a_value_that_looks_like_an_output_is_a_value(run: RunResult) -> None:
+@pytest.mark.parametrize("kind", ["my_output", ["string", "null"], {"const": "input_text"}])
+def test_a_value_that_looks_like_an_output_is_a_value(run: RunResult, kind: Any) -> None:
     one, other = run.pending
-    value = {"type": "my_output", "value": 3}
+    value = {"type": kind, "value": 3}
     done = CLIENT.responses.resume(run, tools=TOOLS, approved=[one], outputs={other.call_id: value})
     assert json.loads(str(done.steps[0].outputs[-1].output)) == value
 

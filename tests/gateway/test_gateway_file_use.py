@@ -288,3 +288,13 @@ def test_a_deleted_response_takes_the_files_that_are_its_alone(house: House, dat
     assert present() == {f"file-{each}" for each in (shared, other)}, "what another response refers to stays"
     assert house.ask(gateway, "DELETE", f"/v1/responses/{two}").status_code == 200
     assert present() == {f"file-{other}"}, "what no response refers to is its owner's to delete"
+
+
+def test_user_data_with_a_type_of_its_own_names_no_file(house: House) -> None:
+    gateway = house.gateway(state={"url": "sqlite://"})
+    attributes = {"year": {"type": {}, "file_id": "x"}}
+    result = {"file_id": "file-1", "filename": "a.md", "score": 0.5, "attributes": attributes}
+    found = {"type": "file_search_call", "id": "fs_1", "queries": [], "status": "completed", "results": [result]}
+    body = {"model": "openai-chat", "input": [{"role": "user", "content": "Go"}, found]}
+    answer = house.ask(gateway, "POST", "/v1/responses", json=body)
+    assert answer.status_code == 200, answer.text

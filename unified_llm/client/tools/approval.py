@@ -22,7 +22,8 @@ __all__ = ["Approve", "Decisions", "decided", "decision", "output_for"]
 
 Node = dict[str, Any]
 Approve: TypeAlias = "Callable[[FunctionCall | CustomToolCall, ToolContext[Any]], Any]"
-_OUTPUTS = frozenset(each for each in ITEM_TYPES if each.endswith("_output"))
+# (No set: the type in a value may be anything.)
+_OUTPUTS = tuple(each for each in ITEM_TYPES if each.endswith("_output"))
 _OF_TOOLS = ("function_call_output", "custom_tool_call_output")
 REJECTED = "The call was not approved."
 

@@ -15,7 +15,8 @@ from ..inputs.media import part_of
 __all__ = ["ToolError", "failed", "output_of"]
 
 Node = dict[str, Any]
-_PARTS = frozenset(("input_text", "input_image", "input_file", "input_audio", "input_video", "search_result"))
+# (No set: the type in a value may be anything, as in a JSON schema of two types.)
+_PARTS = ("input_text", "input_image", "input_file", "input_audio", "input_video", "search_result")
 
 
 class ToolError(UnifiedLLMError):

@@ -128,7 +128,8 @@ def _named(node: Any, path: str = "") -> Iterator[_Named]:
             name = node.get("file_uri")
             # A URI that does not name an uploaded file is one in a bucket, or on the web.
             name = name if type(name) is str and _file_id(name) is not None else None
-        if node.get("type") in _MEDIA and name:
+        kind = node.get("type")
+        if name and type(kind) is str and kind in _MEDIA:
             yield _Named(node, path, name)
         for key, each in node.items():
             if key != "extra" and type(each) in (list, dict):
