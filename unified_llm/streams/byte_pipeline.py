@@ -30,7 +30,7 @@ from .surrogates import Halves
 if TYPE_CHECKING:
     from ..models.names import ProtocolName
 
-__all__ = ["ByteStream", "atranslate_sse", "translate_sse"]
+__all__ = ["ByteStream", "atranslate_sse", "broken_off", "translate_sse"]
 
 Event = dict[str, Any]
 
@@ -57,6 +57,8 @@ class ByteStream:
         self.over: bool = False
         # What text from the wire goes through before an error quotes a part of it.
         self.clean: Callable[[str], str] = str
+        # The data of the first and of the last event that were written.
+        self.sent: tuple[Any, Any] = (None, None)
         # What a frame raised, while the frames before it in the same chunk are handed out.
         self.error: UnifiedLLMError | None = None
         if array and not framing.array:
@@ -137,6 +139,7 @@ class ByteStream:
             raise self.error
         if self.over:
             return out
+        self.pipe.writing.sent = self.sent
         out += [self._encode(event) for event in self.pipe.close()]
         return [*out, self.array.close()] if self.array is not None else out
 
@@ -149,6 +152,7 @@ class ByteStream:
 
     def fail(self, error: Mapping[str, Any]) -> list[bytes]:
         """The end of a stream whose bytes stopped coming: a canonical error in the target's own form."""
+        self.pipe.writing.sent = self.sent
         events = [*self.pipe.writer.feed({"type": "error", "error": dict(error)}), *self.pipe.writer.close()]
         out = [self._encode(event) for event in events]
         return [*out, self.array.close()] if self.array is not None else out
@@ -170,6 +174,8 @@ class ByteStream:
             except UnifiedLLMError as error:
                 self.error = error
                 return out
+            if found:
+                self.sent = (self.sent[0] or found[0]["data"], found[-1]["data"])
             out += [self._encode(done) for done in found]
         return out
 
@@ -187,6 +193,17 @@ class ByteStream:
             if len(self.heads) < _HEADS:  # a provider may make up a name for each event
                 self.heads[name] = head
         return b"%b%b\n\n" % (head, self.halves.dump(data))
+
+
+def broken_off(protocol: str, error: Mapping[str, Any], begun: bytes, latest: bytes) -> list[bytes]:
+    """The end in a canonical error of a stream of events in `protocol` that were handed on as they came.
+
+    `begun` is what was sent first, and `latest` what was sent last; each may be all of it.
+    """
+    stream = ByteStream(protocol, protocol)
+    first, last = (SSEDecoder().feed(part) for part in (begun, latest))
+    stream.sent = (parse_data(first[0]["data"]) if first else None, parse_data(last[-1]["data"]) if last else None)
+    return stream.fail(error)
 
 
 class _Unchanged:

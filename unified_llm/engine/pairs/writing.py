@@ -47,6 +47,7 @@ class Writer(Record):
         "same",
         "secret",
         "seeded",
+        "sent",
         "shares",
         "source",
         "unparked",
@@ -100,6 +101,9 @@ class Writer(Record):
         self.opening: Any = None
         self.http: dict[str, Any] = {}
         self.context: dict[str, Any] = {}
+        # Where a stream ends in an error that was made on this side: the data of the first and of the last event that
+        # the client was sent, None where there are none.
+        self.sent: tuple[Any, Any] | None = None
         # The markers that its own reader leaves, once one is needed.
         self.forms: MappingABC[str, Collection[Any]] | None = None
 

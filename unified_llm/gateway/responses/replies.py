@@ -21,7 +21,7 @@ from ...foundation.errors import APIError, APITimeoutError, CapabilityLost
 from ...foundation.json_codec import dump, dump_indented
 from ...losses import Losses
 from ...passes.convert import write
-from ...streams.byte_pipeline import ByteStream
+from ...streams.byte_pipeline import broken_off
 from .passed_usage import Tap
 from .watch import was_stopped
 from .whole_events import WholeEvents
@@ -263,6 +263,7 @@ async def send_passed(send: Send, wire: AsyncWire, passed: Passed, cors: Mapping
     kind = found.headers.get("content-type", "text/event-stream")
     await _start(send, 200, {"content-type": kind, "cache-control": "no-cache", **headers})
     stream, last = wire.stream(found), b""
+    begun, latest = b"", b""
     tap = Tap(found) if found.operation is not None else None
     failure: Exception | None = None
     complete = False
@@ -279,17 +280,18 @@ async def send_passed(send: Send, wire: AsyncWire, passed: Passed, cors: Mapping
                 continue
             chunk = _without_secrets(chunk, found)
             size += len(chunk)
+            begun, latest = begun or chunk, chunk
             await out({"type": "http.response.body", "body": chunk, "more_body": True})
             out = bare
         complete, last = True, _without_secrets(bytes(events.rest), found)
         size += len(last)
     except APIError as error:
         failure = error
-        last = b"".join(ByteStream(passed.protocol, passed.protocol).fail(error.error))
+        last = b"".join(broken_off(passed.protocol, error.error, begun, latest))
     except asyncio.CancelledError:
         if not was_stopped():
             raise
-        last = b"".join(ByteStream(passed.protocol, passed.protocol).fail(stopping().error()))
+        last = b"".join(broken_off(passed.protocol, stopping().error(), begun, latest))
     finally:
         if isinstance(send, Watched):
             send.record.size = size

@@ -28,7 +28,7 @@ from ...foundation.json_codec import dump, parse
 from ...foundation.secret import Secret
 from ...losses import Losses
 from ...passes.convert import convert, write
-from ...streams.byte_pipeline import ByteStream
+from ...streams.byte_pipeline import broken_off
 from ..access.callers import Key
 from ..configuration.config import StateSettings
 from ..requests.body import Peek
@@ -156,7 +156,8 @@ class Pending:
         except StoreUnavailable:
             if self._turns.settings.required or self._recalled.conversation is not None:
                 error = {"type": "overloaded", "code": "state_unavailable", "message": unavailable().message}
-                return ByteStream(self._surface, self._surface).fail(error)
+                shown = answered.removesuffix(b"".join(out))
+                return broken_off(self._surface, error, shown, shown)
             field = takes(adapter(self._surface), "store") or ""
             return [_unstored_event(each, field) for each in out]
         return out

@@ -93,6 +93,15 @@ class ForeignWriter:
             out.append({"event": None, "data": "[DONE]"})
         return out
 
+    def failed(self, event: Event, first: Any, last: Any) -> list[Event]:
+        """The end in an error of a stream whose `first` and `last` event (their data) another writer has sent."""
+        if type(first) is dict and type(first.get("response")) is dict:
+            self.head, self.state = {**first["response"], "output": []}, "progressed"
+        number = last.get("sequence_number") if type(last) is dict else None
+        if type(number) is int:
+            self.number = count(number + 1).__next__
+        return self._error(event)
+
     # ---- one event --------------------------------------------------------------------------------------------------
 
     def _feed(self, event: Event, kind: str) -> list[Event]:

@@ -1,0 +1,88 @@
+"""A stream of the Responses API that breaks off ends as the API ends one: an `error` event and the failed response.
+
+https://platform.openai.com/docs/api-reference/responses-streaming/error
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx2
+import pytest
+from openai.types.responses import ResponseErrorEvent, ResponseFailedEvent
+
+from gateway.serving import House
+from upstreams import CHAT_STREAM, Canned, streamed
+
+RESPONSE: dict[str, Any] = {
+    "id": "resp_1",
+    "object": "response",
+    "created_at": 1,
+    "status": "in_progress",
+    "model": "up",
+    "output": [],
+    "parallel_tool_calls": True,
+    "tool_choice": "auto",
+    "tools": [],
+}
+MESSAGE: dict[str, Any] = {
+    "id": "msg_1",
+    "type": "message",
+    "role": "assistant",
+    "status": "in_progress",
+    "content": [],
+}
+SPOT: dict[str, Any] = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+PART: dict[str, Any] = {"type": "output_text", "text": "", "annotations": []}
+BEGUN: list[dict[str, Any]] = [
+    {"type": "response.created", "response": RESPONSE},
+    {"type": "response.in_progress", "response": RESPONSE},
+    {"type": "response.output_item.added", "output_index": 0, "item": MESSAGE},
+    {"type": "response.content_part.added", **SPOT, "part": PART},
+    *({"type": "response.output_text.delta", **SPOT, "delta": text, "logprobs": []} for text in "abcdef"),
+]
+FRAMES = [
+    b"event: %b\ndata: %b\n\n" % (each["type"].encode(), json.dumps({**each, "sequence_number": number}).encode())
+    for number, each in enumerate(BEGUN)
+]
+CUT = httpx2.ReadError("gone")
+
+
+def asked(house: House, pieces: list[Any], *, alias: bool = False, protocol: str = "openai-responses") -> list[Any]:
+    up = Canned(lambda: streamed(*pieces), protocol=protocol, model="up")
+    gateway = house.gateway({"up": up.upstream}, models={"up": ["up"], "other": ["up"]})
+    body = {"model": "other" if alias else "up", "stream": True, "input": "Hi"}
+    whole = house.ask(gateway, "POST", "/v1/responses", json=body).text
+    return [json.loads(line[6:]) for line in whole.splitlines() if line.startswith("data: {")]
+
+
+def check_end(events: list[Any]) -> None:
+    assert [each["sequence_number"] for each in events] == list(range(len(events)))
+    error, failed = events[-2:]
+    assert error["type"] == "error" and failed["type"] == "response.failed"
+    assert ResponseErrorEvent.model_validate(error, strict=True).message
+    assert error["message"] == error["error"]["message"] == failed["response"]["error"]["message"]
+    final = ResponseFailedEvent.model_validate(failed).response
+    assert final.status == "failed" and final.id == events[0]["response"]["id"] and final.error is not None
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 10])
+@pytest.mark.parametrize("alias", [False, True], ids=["as it is", "converted"])
+def test_a_stream_that_breaks_off_ends_in_the_failed_response(house: House, alias: bool, size: int) -> None:
+    events = asked(house, [*FRAMES[:size], CUT], alias=alias)
+    assert [each["type"] for each in events[:size]] == [each["type"] for each in BEGUN[:size]]
+    check_end(events)
+
+
+def test_events_in_one_chunk_are_numbered_on(house: House) -> None:
+    check_end(asked(house, [b"".join(FRAMES[:4]), b"".join(FRAMES[4:]) + b"event: res", CUT]))
+
+
+def test_a_converted_stream_that_stops_before_its_end_ends_in_the_failed_response(house: House) -> None:
+    check_end(asked(house, FRAMES, alias=True))
+
+
+@pytest.mark.parametrize("end", [[CUT], []], ids=["broken", "short"])
+def test_so_does_one_of_another_protocol(house: House, end: list[Any]) -> None:
+    check_end(asked(house, [*CHAT_STREAM[:1], *end], protocol="openai-chat"))
