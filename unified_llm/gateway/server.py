@@ -19,6 +19,7 @@ from websockets.frames import CloseCode, Frame
 from .app import Gateway
 from .configuration.server_settings import GatewaySettings
 from .reload import Reloader
+from .responses.unread import Unread
 
 __all__ = ["Server"]
 
@@ -72,8 +73,18 @@ class _Bounded(HttpToolsProtocol):
     _is_head = _has_rest = False
     _waited = 0.0  # seconds that a client took, for what is awaited of it
 
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self._unread = Unread()
+        super().connection_made(transport)
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Nothing: `look` has this time too, of the configuration as it is by now."""
+
     def look(self, seconds: float, settings: GatewaySettings) -> None:
         """Close the connection where its client takes too long; it was looked at `seconds` ago."""
+        if self._unread.seconds(self.transport, seconds) >= settings.send_timeout:
+            self.transport.abort()  # to close it would be to wait until the client has read the rest
+            return
         if self.cycle is not None and not self.cycle.response_complete:
             self._waited = 0.0  # the application's turn, which reads the body too
             return
@@ -180,6 +191,11 @@ class Sockets(WebSocketsSansIOProtocol):
     _since = 0.0
     _rest = b""  # behind a message that the application has not received
 
+    def look(self, seconds: float, settings: GatewaySettings) -> None:
+        """Close the connection where its client reads nothing; it was looked at `seconds` ago."""
+        if self._unread.seconds(self.transport, seconds) >= settings.send_timeout:
+            self.transport.abort()
+
     def data_received(self, data: bytes) -> None:
         self._rest += data
         while self._rest and not self.transport.is_closing():
@@ -196,6 +212,7 @@ class Sockets(WebSocketsSansIOProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._since = self.loop.time()
+        self._unread = Unread()
         super().connection_made(transport)
 
     def handle_cont(self, event: Frame) -> None:
@@ -317,10 +334,12 @@ class Server(uvicorn.Server):
         if self._closing is not None and time.monotonic() >= self._closing:
             self.should_exit = True
         settings = self._gateway.config.gateway
-        every = max(1, min(_TICKS, int(_TICKS * min(settings.receive_timeout, settings.keep_alive) / 4)))
+        every = max(
+            1, min(_TICKS, int(_TICKS * min(settings.receive_timeout, settings.send_timeout, settings.keep_alive) / 4))
+        )
         if counter % every == 0:
             for each in list(self.server_state.connections):
-                if isinstance(each, _Bounded):
+                if isinstance(each, (_Bounded, Sockets)):
                     each.look(every / _TICKS, settings)
         return await super().on_tick(counter)
 

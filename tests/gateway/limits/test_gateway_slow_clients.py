@@ -6,14 +6,15 @@ import asyncio
 import hashlib
 import json
 import socket
+import time
 import tracemalloc
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
 
-from client.loopback import loopback, whole
+from client.loopback import STREAM, event, loopback, piece, streamed, whole
 from gateway.serving import House, Served, until
 from unified_llm.gateway.configuration.config import GatewaySettings
 from unified_llm.gateway.requests.body import read_body
@@ -142,11 +143,76 @@ def test_a_response_that_takes_longer_is_not_cut_off(house: House) -> None:
                 assert client.recv(100).startswith(b"HTTP/1.1 ")
 
 
+@contextmanager
+def pouring(house: House, **settings: Any) -> Iterator[Served]:
+    """A gateway over an upstream that sends more in a stream than any buffer holds."""
+    with loopback() as up:
+
+        def answer(exchange: Any) -> Any:
+            exchange.send(streamed(STREAM[0], end=False))
+            with suppress(OSError):  # the gateway closes the connection, as it was left
+                for _ in range(2_000):
+                    exchange.send(piece(event("x" * 50_000)))
+                exchange.send(b"".join(map(piece, STREAM[1:])) + b"0\r\n\r\n")
+
+        up.answer = answer
+        given = {"listen": "127.0.0.1:0", **settings}
+        with Served(house.gateway({"m": up.upstream(), "other": up.upstream()}, gateway=given)) as served:
+            yield served
+
+
+def begun(served: Served, model: str) -> socket.socket:
+    """A client that has requested a stream."""
+    client = socket.create_connection(("127.0.0.1", int(served.url.rpartition(":")[2])), timeout=PATIENCE)
+    body = json.dumps({"model": model, "stream": True, "messages": [{"role": "user", "content": "Hi"}]}).encode()
+    client.sendall((HEAD.format("/v1/chat/completions") + f"content-length: {len(body)}\r\n\r\n").encode() + body)
+    return client
+
+
+@pytest.mark.parametrize("model", ["m", "other/x"], ids=["as it is", "converted"])
+def test_a_client_that_reads_nothing_loses_its_connection(house: House, model: str) -> None:
+    with pouring(house, send_timeout=0.5) as served:
+        with begun(served, model):
+            until(lambda: served.gateway.busy == 1)
+            until(lambda: served.gateway.busy == 0 and not served.server.server_state.connections)
+
+
+def test_a_client_that_reads_slowly_keeps_it(house: House) -> None:
+    """Five times as long as it may read nothing."""
+    with pouring(house, send_timeout=0.5) as served:
+        with begun(served, "m") as client:
+            end = time.monotonic() + 2.5
+            while time.monotonic() < end:
+                time.sleep(0.1)
+                assert client.recv(1_000_000)
+            assert served.gateway.busy == 1
+
+
+def test_so_does_one_of_a_websocket(house: House) -> None:
+    connect = pytest.importorskip("websockets.sync.client").connect
+    with pouring(house, send_timeout=0.5) as served:
+        with connect(f"ws{served.url[4:]}/v1/responses", max_queue=1, close_timeout=0.1) as socket_:
+            socket_.send(json.dumps({"type": "response.create", "model": "m", "input": "Hi"}))
+            until(lambda: not served.server.server_state.connections)
+
+
+def test_the_time_between_requests_is_that_of_the_configuration_as_it_is_now(house: House) -> None:
+    with connected(house, keep_alive=1) as (served, client):
+        now = served.gateway.config
+        settings = now.gateway.model_copy(update={"keep_alive": 60})
+        served.gateway.config = now.model_copy(update={"gateway": settings})
+        client.sendall(b"GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        until(lambda: b"200 OK" in client.recv(65_536))
+        client.settimeout(2.5)
+        with pytest.raises(TimeoutError):
+            client.recv(1)
+
+
 def too_slow_after(rate: float, pieces: list[int]) -> int | None:
     """The number of the look at which a body that comes in these pieces is too slow."""
     pace, taken = Pace(rate), 0
-    for number, piece in enumerate(pieces, 1):
-        taken += piece
+    for number, size in enumerate(pieces, 1):
+        taken += size
         if pace.is_too_slow(taken):
             return number
     return None

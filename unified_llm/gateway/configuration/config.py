@@ -35,6 +35,10 @@ __all__ = ["Config", "ConfigError", "GatewaySettings", "KeySettings", "ModelRout
            "TeamSettings", "TelemetrySettings", "UpstreamSettings", "is_loopback", "load"]  # fmt: skip
 
 
+# What of `[gateway]` a running process cannot change.
+_FIXED = ("listen", "secret_env", "max_headers", "max_body", "max_parallel", "graceful", "drain")
+
+
 class UpstreamSettings(Table):
     """`[upstreams.NAME]`: one upstream. The fields are those of `Upstream.load`."""
 
@@ -143,12 +147,10 @@ class Config(Table):
 
     def fixed_changes(self, other: Config) -> Iterator[str]:
         """The paths of what differs from another configuration and cannot be changed in a running process."""
-        for name in ("listen", "secret_env", "max_headers", "max_body", "max_parallel", "graceful", "drain"):
-            if getattr(self.gateway, name) != getattr(other.gateway, name):
-                yield f"gateway.{name}"
-        for table in ("state", "telemetry"):
-            if getattr(self, table) != getattr(other, table):
-                yield table
+        fixed = {"gateway": _FIXED, "state": StateSettings.model_fields, "telemetry": TelemetrySettings.model_fields}
+        for table, names in fixed.items():
+            here, there = getattr(self, table), getattr(other, table)
+            yield from (f"{table}.{name}" for name in names if getattr(here, name) != getattr(there, name))
 
     def problems(self) -> Iterator[str]:
         """What is wrong between tables that are right by themselves."""

@@ -88,6 +88,12 @@ class GatewaySettings(Table):
         description="Bytes in a second that a body has to come with on average, where it takes longer than "
         "`receive_timeout`; else status 408. `0` is any speed.",
     )
+    send_timeout: float = Field(
+        default=60,
+        gt=0,
+        description="Seconds in which a client may read nothing of a response that is sent to it; then the connection "
+        "is closed.",
+    )
     graceful: float = Field(default=30, gt=0, description="Seconds that requests and runs may take after SIGTERM.")
     drain: float = Field(default=0, ge=0, description="Seconds after SIGTERM in which new requests are still accepted, "
                          "while `/health/ready` is 503. `graceful` begins behind them.")  # fmt: skip
