@@ -1,7 +1,7 @@
 """Clients that stop reading: what was sent to them stays in memory, and so does the connection, without an end.
 
-The server holds a response back once a client has not read for a while, and reads its upstream no faster; it cannot
-know whether that client will ever go on.
+The server holds a response back once a client has not read for a while, and reads its upstream no faster; nothing
+shows whether that client will ever go on.
 """
 
 from __future__ import annotations
