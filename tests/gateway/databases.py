@@ -19,7 +19,8 @@ import sqlalchemy as sa
 from gateway.serving import House
 from unified_llm.gateway.configuration.config import StateSettings
 from unified_llm.gateway.state.database import upgrade_tables
-from unified_llm.gateway.state.store import Store, Stored
+from unified_llm.gateway.state.store import Store
+from unified_llm.gateway.state.stored_rows import Stored
 from waiting import PATIENCE
 
 SERVER = os.environ.get("UNIFIED_LLM_POSTGRES", "postgresql://postgres@127.0.0.1:5432/postgres")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Sequence
 from itertools import pairwise
@@ -16,6 +17,7 @@ from gateway.serving import House
 from gateway.strict_client import INTERACTIONS, RESPONSES
 from unified_llm.foundation.json_codec import dump
 from unified_llm.gateway.state import database as tables
+from unified_llm.gateway.state.commits import commit_thread
 from unified_llm.gateway.state.runs import rows
 from unified_llm.gateway.state.runs import runs as running
 from unified_llm.gateway.state.runs.event_log import LogWriter, Run
@@ -69,6 +71,23 @@ def test_the_ends_of_many_runs_are_few_commits(house: House, database: str, comm
             assert stored is not None and stored.response == last_of(each)["data"]
 
     with_store(house, database, use)
+
+
+def test_groups_are_committed_in_a_thread_that_ends_with_the_store(
+    house: House, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A transaction has several steps: between them a busy event loop would have to come round each time."""
+    threads: list[threading.Thread] = []
+    write = commit_thread.write_group
+
+    async def watched(connection: Any, writes: Sequence[Any]) -> None:
+        threads.append(threading.current_thread())
+        await write(connection, writes)
+
+    monkeypatch.setattr(commit_thread, "write_group", watched)
+    with_store(house, database, lambda store: accepted(store, run_of("one"), run_of("two")))
+    assert threads and threading.main_thread() not in threads
+    assert not any(each.is_alive() for each in threads)
 
 
 def test_a_run_that_another_node_has_ends_for_no_other(house: House, database: str) -> None:

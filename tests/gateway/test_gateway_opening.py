@@ -19,7 +19,8 @@ from unified_llm.gateway.configuration.config import ConfigError, StateSettings
 from unified_llm.gateway.state import database as stores
 from unified_llm.gateway.state import store as store_module
 from unified_llm.gateway.state.database import migrate
-from unified_llm.gateway.state.store import Store, Stored, StoreUnavailable
+from unified_llm.gateway.state.store import Store, StoreUnavailable
+from unified_llm.gateway.state.stored_rows import Stored
 from waiting import PATIENCE
 
 

@@ -19,7 +19,8 @@ from gateway.serving import PROTOCOLS, URL, House
 from unified_llm.gateway.access.callers import new_key
 from unified_llm.gateway.app import Gateway
 from unified_llm.gateway.state import database as stores
-from unified_llm.gateway.state.store import Conflict, Store, Stored, StoreUnavailable
+from unified_llm.gateway.state.store import Conflict, Store, StoreUnavailable
+from unified_llm.gateway.state.stored_rows import Stored
 
 upstreams = pytest.mark.parametrize("protocol", PROTOCOLS)
 RESPONSES, INTERACTIONS = "/v1/responses", "/v1beta/interactions"

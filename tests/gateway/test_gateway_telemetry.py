@@ -258,7 +258,7 @@ def test_the_fields_of_a_line_cannot_be_forged(house: House) -> None:
 
 def test_changing_it_needs_a_restart() -> None:
     changed = list(config().fixed_changes(config(telemetry={"log": "stdout"})))
-    assert changed == ["telemetry"]
+    assert changed == ["telemetry.log"]
     with pytest.raises((ConfigError, ValueError)):
         config(telemetry={"log": ""})
 

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import json
 import socket
-import time
 import tracemalloc
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -20,6 +19,7 @@ from unified_llm.gateway.configuration.config import GatewaySettings
 from unified_llm.gateway.requests.body import read_body
 from unified_llm.gateway.requests.pace import LOOKS, Pace
 from unified_llm.gateway.responses.replies import Refusal
+from unified_llm.gateway.responses.unread import Unread
 from waiting import PATIENCE
 
 KEYS = {"blue": {"sha256": hashlib.sha256(b"blue").hexdigest()}}
@@ -177,18 +177,36 @@ def test_a_client_that_reads_nothing_loses_its_connection(house: House, model: s
             until(lambda: served.gateway.busy == 0 and not served.server.server_state.connections)
 
 
-def test_a_client_that_reads_slowly_keeps_it(house: House) -> None:
-    """Five times as long as it may read nothing."""
-    with pouring(house, send_timeout=0.5) as served:
-        with begun(served, "m") as client:
-            end = time.monotonic() + 2.5
-            while time.monotonic() < end:
-                time.sleep(0.1)
-                assert client.recv(1_000_000)
-            assert served.gateway.busy == 1
+@pytest.mark.parametrize(
+    ("left", "seconds"),
+    [
+        ([0, 0, 0], 0.0),
+        ([90, 90, 90, 90], 3.0),  # behind the limit, where nothing is added
+        ([80, 90, 95, 95], 3.0),  # what was on its way came to it
+        ([10, 10, 10], 2.0),  # before it, as at the end of a response
+        ([10, 20, 30], 0.0),  # more was sent, and some of it may have been read
+        ([90, 90, 89], 0.0),  # a byte was read
+        ([90, 90, 0, 90, 90], 1.0),
+    ],
+)
+def test_a_client_that_reads_slowly_keeps_it(left: list[int], seconds: float) -> None:
+    class Transport:
+        def __init__(self, size: int) -> None:
+            self.size = size
+
+        def get_write_buffer_size(self) -> int:
+            return self.size
+
+        def get_write_buffer_limits(self) -> tuple[int, int]:
+            return 20, 70
+
+    unread = Unread()
+    for size in left:
+        found = unread.seconds(Transport(size), 1.0)  # type: ignore[arg-type]
+    assert found == seconds
 
 
-def test_so_does_one_of_a_websocket(house: House) -> None:
+def test_a_websocket_whose_client_reads_nothing_is_closed(house: House) -> None:
     connect = pytest.importorskip("websockets.sync.client").connect
     with pouring(house, send_timeout=0.5) as served:
         with connect(f"ws{served.url[4:]}/v1/responses", max_queue=1, close_timeout=0.1) as socket_:

@@ -35,6 +35,7 @@ __all__ = [
     "file_uses",
     "files",
     "is_id",
+    "is_in_memory",
     "make_engine",
     "metadata",
     "migrate",
@@ -312,6 +313,11 @@ def _private(path: Path) -> None:
     """Create the file of the database for its owner alone: it holds conversations."""
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, stat.S_IRUSR | stat.S_IWUSR))
+
+
+def is_in_memory(engine: AsyncEngine) -> bool:
+    """Whether it is a database in memory, which one connection has."""
+    return engine.url.query.get("mode") == "memory"
 
 
 def is_id(id: str) -> bool:

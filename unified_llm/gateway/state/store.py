@@ -12,19 +12,22 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
-from typing import Any, NamedTuple, TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
-import zstandard
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from ..configuration.config import StateSettings
+from .commits.commit_thread import CommitThread
+from .commits.group_writes import Conflict, Ending, write_group
 from .conversations import expire_conversations
 from .database import (
     CONNECTIONS,
     async_url,
     counters,
     is_id,
+    is_in_memory,
     make_engine,
     migrate,
     named,
@@ -35,11 +38,11 @@ from .database import (
     writing,
 )
 from .files import expire_files, release_files
-from .group_writes import Conflict, Ending, write_group
 from .history_limit import check_history
 from .runs.locks import DELETED, notify
+from .stored_rows import Stored
 
-__all__ = ["Conflict", "Store", "StoreUnavailable", "Stored", "beside_the_answer"]
+__all__ = ["Conflict", "Store", "StoreUnavailable", "beside_the_answer"]
 
 T = TypeVar("T")
 
@@ -71,21 +74,6 @@ def beside_the_answer() -> Iterator[None]:
         raise StoreUnavailable("a response could not be stored") from None
 
 
-class Stored(NamedTuple):
-    """A response as its client saw it, and its request as the client sent it: bytes of the protocol `surface`."""
-
-    tenant: str
-    id: str
-    surface: str
-    previous: str | None
-    upstream: str
-    streamed: bool
-    request: bytes
-    response: bytes
-    created: int
-    expires: int
-
-
 class Store:
     """The database of one gateway process. It is opened at the first use, again after it was away."""
 
@@ -93,12 +81,13 @@ class Store:
         self.settings = given
         self._url = async_url(given.database())
         self._engine: AsyncEngine | None = None
+        self._commits: CommitThread | None = None
         self._opening = asyncio.Lock()
         # SQLite has one writer, for which others try again and again in no order: some of many would get no turn.
         is_sqlite = self._url.get_backend_name() == "sqlite"
         self._turn = asyncio.Lock() if is_sqlite else nullcontext()
         # Connections are waited for here, as long as it takes: a wait in the pool ends as a failure of the database.
-        self._connections = nullcontext() if is_sqlite else asyncio.Semaphore(CONNECTIONS)
+        self._connections = nullcontext() if is_sqlite else asyncio.Semaphore(CONNECTIONS - 1)  # and one that commits
         self._waiting: list[_Waiting] = []
         self._is_writing = False  # a group that is no longer in `_waiting`
         self._wake = asyncio.Event()
@@ -127,6 +116,8 @@ class Store:
                 await engine.dispose()
                 raise
         self._engine = engine
+        if not is_in_memory(engine):
+            self._commits = CommitThread(partial(make_engine, self._url, self.settings))
         self._tasks = [asyncio.create_task(self._write()), asyncio.create_task(self._sweep())]
 
     async def aclose(self) -> None:
@@ -138,6 +129,9 @@ class Store:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             self._tasks = []
+            if self._commits is not None:
+                await self._commits.aclose()
+                self._commits = None
             if self._engine is not None:
                 await self._engine.dispose()
                 self._engine = None
@@ -154,7 +148,7 @@ class Store:
 
     async def put(self, row: Stored) -> None:
         """Store a response; returns when it is durable. Raises `Conflict` for an id that the tenant has already."""
-        await self.insert(responses, self.packed(row))
+        await self.insert(responses, row.packed())
 
     async def insert(self, table: sa.Table, row: dict[str, Any]) -> None:
         """Write a row with the next group; returns when it is durable.
@@ -211,7 +205,7 @@ class Store:
         """A stored response; None for one that is unknown, another tenant's or expired."""
         async with self.connection() as connection:
             found = (await connection.execute(sa.select(responses).where(_is(tenant, id)))).first()
-        return None if found is None else _unpacked(found)
+        return None if found is None else Stored.of(found)
 
     async def has(self, tenant: str, id: str) -> bool:
         """Whether no row of a tenant may get this id: one has it, which may have expired, or none can have it."""
@@ -243,7 +237,7 @@ class Store:
         async with self.connection() as connection:
             found = (await connection.execute(query)).all()
         check_history(each.request for each in found)
-        rows = [_unpacked(each) for each in found]
+        rows = [Stored.of(each) for each in found]
         return rows if rows and rows[-1].previous is None else None
 
     async def delete(self, tenant: str, id: str) -> bool:
@@ -365,13 +359,14 @@ class Store:
             done(failure)
 
     async def _commit(self, rows: Sequence[tuple[sa.Table | None, Any]]) -> None:
-        async with self.connection(write=True) as connection:
-            await write_group(connection, rows)
-
-    @staticmethod
-    def packed(row: Stored) -> dict[str, Any]:
-        """The row of a response."""
-        return {**row._asdict(), "request": _packer.compress(row.request), "response": _packer.compress(row.response)}
+        await self.open()
+        if self._commits is None:  # in memory there is one connection
+            async with self.connection(write=True) as connection:
+                await write_group(connection, rows)
+            return
+        self._check()
+        async with self._turn, self._failures():
+            await self._commits.commit(rows)
 
     async def _sweep(self) -> None:
         while True:
@@ -389,11 +384,3 @@ def _is_refused(cause: BaseException) -> bool:
 def _is(tenant: str, id: str) -> Any:
     """A response of a tenant that has not expired."""
     return (responses.c.tenant == tenant) & named(responses.c.id, id) & (responses.c.expires > int(time.time()))
-
-
-_packer, _unpacker = zstandard.ZstdCompressor(level=1), zstandard.ZstdDecompressor()
-
-
-def _unpacked(row: Any) -> Stored:
-    found = Stored(*(getattr(row, name) for name in Stored._fields))
-    return found._replace(request=_unpacker.decompress(found.request), response=_unpacker.decompress(found.response))

@@ -35,7 +35,8 @@ from ..requests.body import Peek
 from ..responses.replies import Refusal, Whole
 from .file_references import References, find_references
 from .files import FileStore
-from .store import Conflict, Store, Stored, StoreUnavailable, beside_the_answer
+from .store import Conflict, Store, StoreUnavailable, beside_the_answer
+from .stored_rows import Stored
 
 if TYPE_CHECKING:
     from ..routes.conversations import Named

@@ -23,6 +23,8 @@ from uuid import uuid4
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from ..database import is_in_memory
+
 __all__ = ["CANCEL", "DELETED", "NodeLock", "notify"]
 
 if sys.platform != "win32":
@@ -172,8 +174,7 @@ def _remove_stale(engine: AsyncEngine) -> None:
 
 
 def _path(engine: AsyncEngine, node: str) -> Path | None:
-    in_memory = engine.url.query.get("mode") == "memory"
-    return None if in_memory else Path(f"{engine.url.database}.{node}.lock")
+    return None if is_in_memory(engine) else Path(f"{engine.url.database}.{node}.lock")
 
 
 def _key(node: str) -> int:

@@ -9,9 +9,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from ....foundation.json_codec import dump
+from ..commits.group_writes import Ending
 from ..database import named, runs
-from ..group_writes import Ending
-from ..store import Conflict, Store, Stored
+from ..store import Conflict, Store
+from ..stored_rows import Stored
 from .event_log import Run, read_run
 from .locks import CANCEL, notify
 
@@ -90,7 +91,7 @@ async def end(
             run.tenant, run.id, run.surface, run.head.get("previous"), upstream, True, request, frames,
             run.created, run.expires,
         )  # fmt: skip
-        stored.append(store.packed(whole))
+        stored.append(whole.packed())
     last = [] if row is None else [dict(row)]
     await store.end(Ending(run.id, node, status, dump(head), last, stored))
 

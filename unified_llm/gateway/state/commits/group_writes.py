@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from .database import responses, runs, segments, vault
-from .runs.locks import notify
+from ..database import responses, runs, segments, vault
+from ..runs.locks import notify
 
 __all__ = ["Conflict", "Ending", "write_group"]
 

@@ -1,0 +1,1 @@
+"""What is written to the database together: groups of writes, and the thread that commits them."""
