@@ -187,8 +187,8 @@ stored_bytes: sa.Table = sa.Table(  # written by triggers alone
 
 _LOCK = 0x756C6C6D  # of migrations, in PostgreSQL
 _WAIT = 5.0  # seconds for the database to answer
-CONNECTIONS = 12
-"""How many connections to PostgreSQL a node uses at once for what it reads and writes."""
+CONNECTIONS = 11
+"""How many connections to PostgreSQL a node uses at once for what it reads and writes, beside the one that commits."""
 _PARAMETERS = {"sslmode": "ssl", "ssl": "ssl", "connect_timeout": "timeout", "timeout": "timeout", "host": "host",
                "port": "port", "passfile": "passfile", "target_session_attrs": "target_session_attrs"}  # fmt: skip
 _SSL = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")

@@ -87,7 +87,7 @@ class Store:
         is_sqlite = self._url.get_backend_name() == "sqlite"
         self._turn = asyncio.Lock() if is_sqlite else nullcontext()
         # Connections are waited for here, as long as it takes: a wait in the pool ends as a failure of the database.
-        self._connections = nullcontext() if is_sqlite else asyncio.Semaphore(CONNECTIONS - 1)  # and one that commits
+        self._connections = nullcontext() if is_sqlite else asyncio.Semaphore(CONNECTIONS)
         self._waiting: list[_Waiting] = []
         self._is_writing = False  # a group that is no longer in `_waiting`
         self._wake = asyncio.Event()
