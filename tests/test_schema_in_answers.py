@@ -287,3 +287,42 @@ def test_an_answer_that_is_one_of_a_list_of_texts_is_the_bare_text(kind: str) ->
     )
     parts = [part for event in streamed for part in event["data"]["candidates"][0]["content"].get("parts", ())]
     assert "".join(part["text"] for part in parts) == expected
+
+
+@pytest.mark.parametrize("said", ['"A"', "A"])
+def test_a_text_without_quotes_is_requested_of_interactions_as_json(said: str) -> None:
+    """Interactions takes `application/json` and `text/plain` alone, and a schema beside the former alone."""
+    body = {
+        "contents": [{"role": "user", "parts": [{"text": "Pick."}]}],
+        "generationConfig": {
+            "responseMimeType": "text/x.enum",
+            "responseSchema": {"type": "STRING", "enum": ["A", "B"]},
+        },
+    }
+    asked = ul.convert(body, source=CONTENT, target=INTERACTIONS, model="m")
+    assert asked.value["response_format"] == {
+        "type": "text", "mime_type": "application/json", "schema": {"type": "string", "enum": ["A", "B"]},
+    }  # fmt: skip
+    told = {loss.path: loss.fate for loss in asked.losses if "responseMimeType" in loss.path}
+    assert told == {"/generationConfig/responseMimeType": "emulated"}
+    steps = [{"type": "model_output", "content": [{"type": "text", "text": said}]}]
+    answer = {"id": "i", "object": "interaction", "status": "completed", "model": "m", "steps": steps}
+    done = ul.convert(answer, source=INTERACTIONS, target=CONTENT, kind="response", exchange=asked.exchange)
+    assert done.value["candidates"][0]["content"]["parts"] == [{"text": "A"}]
+    events = write_stream(decompose(ul.read(answer, INTERACTIONS, "response")), INTERACTIONS)
+    streamed = convert_stream(events, source=INTERACTIONS, target=CONTENT, exchange=asked.exchange)
+    parts = [part for event in streamed for part in event["data"]["candidates"][0]["content"].get("parts", ())]
+    assert "".join(part["text"] for part in parts) == "A"
+
+
+@pytest.mark.parametrize("target", [CHAT, RESPONSES, MESSAGES, "amazon-converse"])
+def test_a_text_without_quotes_is_not_reported_as_lost(target: str) -> None:
+    """It is requested as JSON, and the answer is the bare text."""
+    schema = {"type": "STRING", "enum": ["A", "B"]}
+    body = {
+        "contents": [{"role": "user", "parts": [{"text": "Pick."}]}],
+        "generationConfig": {"responseMimeType": "text/x.enum", "responseSchema": schema},
+    }
+    asked = ul.convert(body, source=CONTENT, target=target, model="m")
+    assert "/generationConfig/responseMimeType" in {loss.path for loss in asked.losses if loss.fate == "emulated"}
+    assert not [loss for loss in asked.losses if loss.fate == "lost"]

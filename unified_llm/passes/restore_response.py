@@ -162,10 +162,16 @@ def undone(text: Any, kept: Any) -> Any:
 
     profile = SchemaProfile(property_names=NameRule(*names)) if names else None
     restored: Any = restore_arguments(text, Lowered.from_json(kept), profile)
-    if kept.get("plain") and restored is not text:
-        value = load_text(restored)
-        return value if type(value) is str else restored
-    return restored
+    return _bare(restored) if kept.get("plain") else restored
+
+
+def _bare(text: Any) -> Any:
+    """The text that a JSON text is, without quotes; what is none as it came."""
+    try:
+        value = load_text(text)
+    except ValueError:
+        return text
+    return value if type(value) is str else text
 
 
 def raw_input(arguments: Any) -> str:

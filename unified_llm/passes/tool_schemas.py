@@ -9,7 +9,6 @@ what was done about a list of tools is remembered by its text.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -23,6 +22,8 @@ from ..foundation.json_codec import dump_text, load_text
 from ..foundation.json_paths import follow
 from . import schemas
 from .schemas import Change, Lowered, NameRule, SchemaProfile, fit_name
+from .schemas.merge import as_types
+from .schemas.names import fits, fitted_names
 
 __all__ = ["fit"]
 
@@ -178,10 +179,14 @@ class _Fitting:
                 del fitted["schema"]
             elif done.schema is not fitted["schema"]:
                 fitted = {**fitted, "schema": done.schema}
-            if done.undo:
-                kept = self.writer.context["output"] = record(done, profile)
-                if "wrapped" in done.undo and format_.get("media_type") not in (None, "application/json"):
-                    kept["plain"] = True  # the caller expects the bare string, as Gemini answers in `text/x.enum`
+            kept = record(done, profile)
+            if not profile.bare_texts and _is_bare(format_):
+                kept["plain"] = True  # the caller expects the text without quotes
+                fitted = {key: value for key, value in fitted.items() if key != "media_type"}
+                at = ("text", "format", "media_type")
+                self.writer.report(self.request, at, "emulated", "JSON was requested; its text is the answer")
+            if kept:
+                self.writer.context["output"] = kept
         name = format_.get("name")
         if profile.names is not None and type(name) is str and not fits(name, profile.names):
             fitted = {**fitted, "name": fit_name(name, profile.names)}
@@ -301,30 +306,10 @@ def _all_fit(tools: Any, items: Any, plain: Outline | None, rule: NameRule, held
         return False
 
 
-@lru_cache(maxsize=64)
-def fitted_names(names: tuple[str, ...], rule: NameRule, held: frozenset[str] = frozenset()) -> dict[str, str]:
-    """The names that are `held` or not accepted, each with one that is, that no other name has and no other becomes."""
-    taken, renamed = {*names, *held}, {}
-    for name in names:
-        if name not in held and fits(name, rule):
-            continue
-        salt, new = 0, fit_name(name, rule)
-        while new in taken:
-            salt += 1
-            new = fit_name(f"{name}\0{salt}", rule)
-        taken.add(new)
-        renamed[name] = new
-    return renamed
-
-
-def fits(name: str, rule: NameRule) -> bool:
-    """Whether the rule accepts the name as it is."""
-    return len(name) <= rule.length and _form(rule).fullmatch(name) is not None
-
-
-@lru_cache(maxsize=64)
-def _form(rule: NameRule) -> re.Pattern[str]:
-    return re.compile(f"[{rule.first}][{rule.rest}]*")
+def _is_bare(format_: Node) -> bool:
+    """Whether an output is a text without quotes, as Gemini answers in `text/x.enum`."""
+    is_text = "string" in as_types(format_["schema"].get("type"))
+    return is_text and format_.get("media_type") not in (None, "application/json")
 
 
 def record(done: Lowered, profile: SchemaProfile) -> Node:

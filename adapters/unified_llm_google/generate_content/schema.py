@@ -50,10 +50,10 @@ _SUBSET = SchemaProfile(
 SCHEMAS = {
     "tools": replace(JSON_SCHEMA, root_object=True, names=NAMES),
     "tools.output": JSON_SCHEMA,
-    "output": JSON_SCHEMA,
+    "output": replace(JSON_SCHEMA, bare_texts=True),
     "openapi:tools": replace(_SUBSET, root_object=True, empty_root="omitted", empty_objects="kept", names=NAMES),
     "openapi:tools.output": _SUBSET,
-    "openapi:output": _SUBSET,
+    "openapi:output": replace(_SUBSET, bare_texts=True),
 }
 
 _COUNTS = ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties")

@@ -79,6 +79,7 @@ class SchemaProfile:
     property_names: the names of properties accepted, `None` for all.
     names: the names of tools and of output schemas accepted, `None` for all (for `fit_name`).
     described: an output format has a description beside its schema; else it is the description of the schema.
+    bare_texts: an output that is a text can be requested without quotes (`text/x.enum`); else it is JSON.
     own_names: names that tools of the provider have, each after its canonical type: a function beside one gets another.
 
     >>> SchemaProfile(keywords=frozenset({"type", "enum"})).accepts("const")
@@ -114,6 +115,7 @@ class SchemaProfile:
     names: NameRule | None = None
     own_names: tuple[tuple[str, str], ...] = ()
     described: bool = True
+    bare_texts: bool = False
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
