@@ -140,3 +140,28 @@ def test_a_failure_of_gemini_has_its_code_in_interactions(word: str) -> None:
     assert (done.value["status"], done.value["errors"]) == ("failed", [{"code": word.lower(), "message": WHY}])
     back = ul.convert(done.value, source=INTERACTIONS, target=RESPONSES, kind="response")
     assert back.value["status"] == "failed" and WHY in back.value["error"]["message"]
+
+
+CODES = """language prohibited_content spii blocklist image_safety image_prohibited_content image_recitation image_other
+    unexpected_tool_call too_many_tool_calls""".split()
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_code_of_interactions_is_the_finish_reason_of_its_sister_protocol(code: str) -> None:
+    """They have the same words, one in small letters and one in capitals."""
+    steps = [{"type": "model_output", "content": [{"type": "text", "text": "x"}]}]
+    body = {**FAILED, "steps": steps, "errors": [{"code": code, "message": WHY}]}
+    done = ul.convert(body, source=INTERACTIONS, target=GENERATE, kind="response")
+    candidate = done.value["candidates"][0]
+    assert (candidate["finishReason"], candidate["finishMessage"]) == (code.upper(), WHY)
+    events = list(ul.write_stream(ul.decompose(ul.read(body, INTERACTIONS, "response")), INTERACTIONS))
+    last = list(ul.convert_stream(iter(events), source=INTERACTIONS, target=GENERATE))[-1]["data"]["candidates"][0]
+    assert (last["finishReason"], last["finishMessage"]) == (code.upper(), WHY)
+
+
+def test_a_failure_without_a_code_is_explained_in_interactions() -> None:
+    """A failed interaction without `errors` has no explanation."""
+    candidate = {"content": {"role": "model"}, "finishReason": "MALFORMED_RESPONSE", "finishMessage": WHY}
+    done = ul.convert({"candidates": [candidate]}, source=GENERATE, target=INTERACTIONS, kind="response")
+    assert (done.value["status"], done.value["errors"]) == ("failed", [{"message": WHY}])
+    assert not [loss for loss in done.losses if loss.path.endswith("/finishMessage")]

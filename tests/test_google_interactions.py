@@ -310,7 +310,7 @@ def ended(protocol: str, body: Any) -> Any:
 
 ENDS = {
     "safety": ("content_filter", ("incomplete", "content_filter"), "refusal", "SAFETY"),
-    "prohibited_content": ("content_filter", ("incomplete", "content_filter"), "refusal", "SAFETY"),
+    "prohibited_content": ("content_filter", ("incomplete", "content_filter"), "refusal", "PROHIBITED_CONTENT"),
     "recitation": ("content_filter", ("incomplete", "content_filter"), "refusal", "RECITATION"),
     "malformed_function_call": ("error", ("failed", None), "refusal", "MALFORMED_FUNCTION_CALL"),
 }

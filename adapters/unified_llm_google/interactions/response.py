@@ -318,8 +318,8 @@ def _write_status(c: Node, wire: Node, w: Writer) -> None:
                 wire["errors"] = _write_block(own, c, w)
             # A refusal has no code of its own: it is read as a block for safety.
             told = lookup(_REASONS, (error or wire["errors"][0]).get("code")) == reason
-        elif told and error is None and str(own.get("native")).lower() in _FAILURES:
-            wire["errors"] = [_write_failure(own)]
+        elif told and error is None and (first := _write_failure(own)):
+            wire["errors"] = [first]
         if told:
             own.pop("reason", None)
         elif reason is not None:
@@ -343,11 +343,15 @@ def _write_block(finish: Node, c: Node, w: Writer) -> list[Node]:
 
 
 def _write_failure(finish: Node) -> Node:
-    """The error of a failure that has a code, `finish` being popped from."""
-    code = str(finish["native"]).lower()
-    finish["native"] = Fated("approximated", f"sent as {code!r}")
-    message = finish.pop("detail") if type(finish.get("detail")) is str else None
-    return {"code": code} if message is None else {"code": code, "message": message}
+    """The error of a failure: its code, if there is one, and why it failed, `finish` being popped from."""
+    first: Node = {}
+    code = str(finish.get("native")).lower()
+    if code in _FAILURES:
+        finish["native"] = Fated("approximated", f"sent as {code!r}")
+        first["code"] = code
+    if finish.get("reason") == "error" and type(finish.get("detail")) is str:
+        first["message"] = finish.pop("detail")
+    return first
 
 
 def _write_errors(error: Node, w: Writer) -> list[Any]:

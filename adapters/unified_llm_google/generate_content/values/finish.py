@@ -23,6 +23,7 @@ __all__ = ["finish_of", "is_refused", "read_block", "read_finish", "write_block"
 Node = dict[str, Any]
 
 _CALLS = frozenset(("function_call", "custom_tool_call"))
+_FAILED = frozenset(("safety", "recitation", "malformed_call", "error"))
 _OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output"))
 
 
@@ -116,6 +117,11 @@ def write_finish(c: Node, wire: Node, w: Writer) -> None:
         word = native
         finish.pop("reason", None)
         del finish["native"]
+    elif type(native) is str and _FAILED >= {reason, FINISH.reads.get(native.upper())}:
+        # Its sister protocol has the same words in small letters.
+        word = native.upper()
+        finish.pop("reason", None)
+        finish["native"] = Fated("approximated", f"sent as {word!r}")
     else:
         word = FINISH.writes.get(reason, "OTHER")
         if reason is not None and (FINISH.read(word) == reason or (reason == "tool_calls" and word == "STOP")):
