@@ -280,3 +280,48 @@ def test_the_effort_of_the_open_models_of_openai_is_read() -> None:
     assert ul.convert(body, source=CONVERSE, target=CONVERSE).value == body
     done = ul.convert(body, source=CONVERSE, target="openai-chat", model="gpt-oss-120b")
     assert done.value["reasoning_effort"] == "high"
+
+
+SINGLE = {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}
+
+
+@pytest.mark.parametrize("choice", [{}, {"tool_choice": "auto"}])
+@pytest.mark.parametrize("model", [CLAUDE, "global.anthropic.claude-opus-4-8-v1"])
+def test_claude_is_asked_for_one_call_at_a_time_in_its_own_words(model: str, choice: Any) -> None:
+    """Beside a choice of Converse's own, or without tools, Bedrock refuses the field."""
+    value, told = sent(model, tools=[TOOL], parallel_tool_calls=False, **choice)
+    assert value["additionalModelRequestFields"] == SINGLE and "toolChoice" not in value["toolConfig"]
+    assert "/parallel_tool_calls" not in told and "/tool_choice" not in told
+
+
+@pytest.mark.parametrize(
+    ("model", "body"),
+    [
+        (CLAUDE, {"tools": [TOOL], "tool_choice": "required"}),
+        (CLAUDE, {"tools": [TOOL], "tool_choice": {"type": "function", "name": "look_up"}}),
+        (CLAUDE, {}),
+        ("anthropic.claude-3-5-sonnet-20241022-v2:0", {"tools": [TOOL]}),
+        (NOVA, {"tools": [TOOL]}),
+    ],
+)
+def test_one_call_at_a_time_is_lost_where_the_field_is_refused(model: str, body: Any) -> None:
+    value, told = sent(model, parallel_tool_calls=False, **body)
+    assert "additionalModelRequestFields" not in value
+    assert told["/parallel_tool_calls"][0] == "lost"
+
+
+def test_one_call_at_a_time_is_read_and_written_back() -> None:
+    tools = [{"toolSpec": {"name": "look_up", "inputSchema": {"json": {"type": "object", "properties": {}}}}}]
+    body = {
+        "messages": [{"role": "user", "content": [{"text": "Hi"}]}],
+        "toolConfig": {"tools": tools},
+        "additionalModelRequestFields": SINGLE,
+    }
+    assert ul.convert(body, source=CONVERSE, target=CONVERSE).value == body
+    for target, key, wanted in (
+        ("openai-chat", "parallel_tool_calls", False),
+        ("anthropic-messages", "tool_choice", SINGLE["tool_choice"]),
+    ):
+        done = ul.convert(body, source=CONVERSE, target=target, model="m")
+        assert done.value[key] == wanted
+        assert not [loss for loss in done.losses if loss.fate == "lost"]

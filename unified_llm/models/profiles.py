@@ -82,6 +82,7 @@ class ModelProfile:
     media: what it takes beside text ("image", "audio", "video", "document"); None where that is not known.
     result_media: it takes media in the results of calls.
     top_k_field: the field of its own in which it takes top_k, "a.b" inside another; "" where it has none.
+    own_tool_choice: it takes its provider's own choice of tools beside those of Converse.
     computer_tool: the version of its provider's computer tool that it takes; "" for none, None where that is not known.
     alone: what it takes only in requests that declare no functions: "json" (JSON output), "hosted" (hosted tools).
     reasoning: its reasoning settings on the requested protocol.
@@ -106,6 +107,7 @@ class ModelProfile:
     media: frozenset[str] | None = None
     result_media: bool = True
     top_k_field: str = ""
+    own_tool_choice: bool = False
     computer_tool: str | None = None
     reasoning: ReasoningProfile = ReasoningProfile()
 
@@ -166,7 +168,7 @@ def profile(model: Any, protocol: str | None = None, provider: str | None = None
 
 _PLAIN = (
     *("free_when_off", "output_tokens", "developer_role", "system_turns", "prefill"),
-    *("breakpoints", "signed_calls", "result_media", "top_k_field", "computer_tool"),
+    *("breakpoints", "signed_calls", "result_media", "top_k_field", "own_tool_choice", "computer_tool"),
 )
 _REASONING = frozenset(ReasoningProfile.__slots__)
 

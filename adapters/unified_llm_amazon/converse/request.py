@@ -22,7 +22,7 @@ from unified_llm.foundation.urls import segment
 
 from .parts import parts, read_point, with_points
 from .passes import FIELDS, model_of, read_reasoning, settle_settings, write_reasoning
-from .tools import read_tools, write_tools
+from .tools import read_single, read_tools, write_single, write_tools
 from .turns import read_messages, write_messages
 from .values import REQUEST, is_own, move
 
@@ -65,6 +65,7 @@ def read_request(w: Node, r: Reader) -> Node:
     fields = _taken(w, FIELDS)
     read_reasoning(w, fields, node, r)
     _read_top_k(fields, node, r)
+    read_single(fields, node, r)
     move(_taken(w, "serviceTier"), "type", node, "service_tier", r, ("serviceTier",), str)
     if type(w.get("requestMetadata")) is dict:
         REQUEST.read(w, node)
@@ -145,6 +146,7 @@ def write_request(c: Node, w: Writer) -> Node:
         wire["inferenceConfig"] = config
     write_reasoning(c, wire, w)
     _write_top_k(c, wire, w)
+    write_single(c, wire, w)
     if type(c.get("service_tier")) is str:
         _write_tier(c, wire, w)
     metadata = c.get("metadata")

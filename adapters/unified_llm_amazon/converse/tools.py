@@ -14,7 +14,7 @@ from unified_llm.engine.shared.emulation import as_function
 from unified_llm.passes.schemas import NameRule, SchemaProfile
 
 from .parts import read_point, with_points, written
-from .passes import model_of
+from .passes import FIELDS, model_of
 from .values import PROTOCOL, is_own, move, need
 
 __all__ = ["SCHEMAS", "read_tools", "tools", "write_tools"]
@@ -185,3 +185,37 @@ def _write_choice(c: Node, choice: Any, config: Node, w: Writer) -> None:
             own["mode"] = Fated("approximated", "sent as 'auto'")
         else:
             del own["mode"]
+
+
+# ---- one call at a time ---------------------------------------------------------------------------------------------
+
+_OWN_CHOICE, _SINGLE = "tool_choice", "disable_parallel_tool_use"
+
+
+def read_single(fields: Node, node: Node, r: Reader) -> None:
+    """Read the setting of Anthropic's models, which is beside their own choice of tools in `fields`."""
+    own = fields.get(_OWN_CHOICE)
+    if type(own) is not dict or own.keys() != {"type", _SINGLE} or own["type"] != "auto":
+        return
+    if type(own[_SINGLE]) is bool and "tool_choice" not in node:
+        del fields[_OWN_CHOICE]
+        node["parallel_tool_calls"] = not own[_SINGLE]
+        r.form(node, "single", True)
+        r.place(node, ("parallel_tool_calls",), (FIELDS, _OWN_CHOICE, _SINGLE))
+
+
+def write_single(c: Node, wire: Node, w: Writer) -> None:
+    """Write it where the model takes it, with the choice that it stands beside: Converse refuses a second choice."""
+    parallel = c.get("parallel_tool_calls")
+    config = wire.get("toolConfig") or {}
+    if is_own(w):
+        if type(parallel) is not bool or not w.form(c, "single"):
+            return
+    elif parallel is not False or not config.get("tools") or not model_of(w).own_tool_choice:
+        return
+    elif config.get("toolChoice", _FREE) != _FREE:
+        return
+    else:
+        config.pop("toolChoice", None)
+    del c["parallel_tool_calls"]
+    wire.setdefault(FIELDS, {})[_OWN_CHOICE] = {"type": "auto", _SINGLE: not parallel}

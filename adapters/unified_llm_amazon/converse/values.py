@@ -264,7 +264,7 @@ REFUSES = {
     "frequency_penalty": _PENALTIES,
     "logit_bias": _PENALTIES,
     "top_logprobs": "amazon-converse returns no log probabilities",
-    "parallel_tool_calls": "amazon-converse has no parallel-call setting",
+    "parallel_tool_calls": "a setting of some models, beside a free choice of tools only",
     "store": _STATELESS,
     "previous_response_id": _STATELESS,
     "conversation": _STATELESS,
