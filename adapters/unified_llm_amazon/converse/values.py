@@ -293,7 +293,7 @@ REFUSES = {
         multi_agent_call multi_agent_call_output program program_output programmatic_tool_calling""".split(),
         "amazon-converse has no such item",
     ),
-    **dict.fromkeys("computer_screenshot encrypted_content tool_reference".split(), "amazon-converse has no such part"),
+    **dict.fromkeys(("computer_screenshot", "encrypted_content"), "amazon-converse has no such part"),
     "namespace": "amazon-converse has no namespaces",
     **dict.fromkeys("reasoning_text summary_text".split(), "reasoning is a block of its own"),
     "file_path": "amazon-converse has no such citation",

@@ -155,8 +155,8 @@ def _withheld(w: Writer) -> Fated:
     return Fated("parked" if w.vault is not None else "lost", "foreign")
 
 
-@user_parts.write("search_result")
-@model_parts.write("search_result")
+@user_parts.write("search_result", "tool_reference")
+@model_parts.write("search_result", "tool_reference")
 def write_told(c: Node, w: Writer) -> Node | None:
     """What is text in itself."""
     text = part_as_text(c, w)

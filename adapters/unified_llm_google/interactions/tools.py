@@ -14,7 +14,7 @@ from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, are_objec
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.bearer import as_header
-from unified_llm.engine.shared.emulation import as_function
+from unified_llm.engine.shared.emulation import are_searched, as_function, load_at_once
 
 from ..constants import is_desktop
 from ..renaming import named, renamed
@@ -258,9 +258,13 @@ def write_tools(declared: list[Node], w: Writer) -> list[Any]:
     if usual is not None:
         return usual
     out: list[Any] = []
+    searched = not w.crosses or are_searched(declared)
     for tool in declared:
         w.context["tool"] = tool.get("type")
-        out += w.nodes(tools, (tool,))
+        written = w.nodes(tools, (tool,))
+        if not searched:
+            load_at_once(tool, written, w)
+        out += written
     return out
 
 

@@ -232,7 +232,7 @@ def write_file(c: Node, w: Writer) -> Node | None:
     return write_cache(c, {"type": "input_file", **{key: c.pop(key) for key in _FILE if key in c}}, w)
 
 
-@_writes(user_parts, types="search_result")
+@_writes(user_parts, types="search_result tool_reference")
 def write_told(c: Node, w: Writer) -> Node | None:
     """What is text in itself."""
     text = part_as_text(c, w)

@@ -3,6 +3,10 @@
 The description contains the change and the grammar, since nothing else of the declaration can: a model with the
 instruction "do not wrap the patch in JSON" would otherwise get the wrong instruction. Calls are restored by the
 exchange.
+
+A tool that is loaded when the model searches for it, as one that is there from the start, where nothing would load it:
+the search of a client is a function that gives names of tools (`tool_reference`) and loads them in Messages alone.
+OpenAI refuses such a request: "Deferred tools require tools.tool_search".
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from typing import Any
 from ..pairs.mapping import Fated, take
 from ..pairs.writing import Writer
 
-__all__ = ["INPUT", "as_function"]
+__all__ = ["INPUT", "are_searched", "as_function", "load_at_once"]
 
 Node = dict[str, Any]
 
@@ -48,3 +52,16 @@ def as_function(c: Node, w: Writer) -> Node:
     if type(out.get("name")) is str:
         w.context.setdefault("tools", {})[out["name"]] = "custom"
     return out
+
+
+def are_searched(tools: list[Node]) -> bool:
+    """Whether one of the tools searches for the others."""
+    return any(tool.get("type") == "tool_search" for tool in tools)
+
+
+def load_at_once(tool: Node, written: list[Any], w: Writer) -> None:
+    """Leave out of a written tool whether it is deferred, and report it."""
+    for wire in written:
+        if type(wire) is dict and (deferred := wire.pop("defer_loading", None)) is not None:
+            why = "loaded at once: no tool of the request searches for it"
+            w.report(tool, ("defer_loading",), "lost" if deferred else "approximated", why)

@@ -1,4 +1,4 @@
-"""Parts that are text in themselves, as text: documents without a file, results of a search, transcripts of audio.
+"""Parts that are text in themselves, as text: documents without a file, what a search found, transcripts of audio.
 
 Their texts are the user's content, so a target that has no form for such a part is still sent the words.
 """
@@ -29,6 +29,8 @@ def is_text_only(part: Node) -> bool:
     kind = part.get("type")
     if kind in _DOCUMENTS:
         return not any(part.get(key) for key in _FILES) and bool(part.get("text") or part.get("content"))
+    if kind == "tool_reference":
+        return type(part.get("name")) is str
     return kind == "search_result" and bool(part.get("content"))
 
 
@@ -48,10 +50,14 @@ def without_media(content: Any, w: Writer, reason: str) -> Any:
 def part_as_text(c: Node, w: Writer) -> str | None:
     """The text of such a part, consumed from the copy `c`; None if it has none, or is a file.
 
-    What a search found is preceded by its title and its source.
+    What a search found is preceded by its title and its source; a tool that was found is its name.
     """
     if any(c.get(key) for key in _FILES):
         return None
+    if type(c.get("name")) is str:
+        name: str = c["name"]
+        c["name"] = Fated("approximated", _AS_TEXT)
+        return name
     if type(c.get("text")) is str:
         text: str = c["text"]
         c["text"] = Fated("approximated", _AS_TEXT)

@@ -17,6 +17,7 @@ from unified_llm.engine.pairs.mapping import NATIVE, Fated, IllTyped, Mapping, O
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.nearest_values import fit_lifetime, nearest
+from unified_llm.engine.shared.text_fallbacks import part_as_text
 from unified_llm.foundation.json_codec import dump_text, load_text
 
 from ..values import LIFETIMES, POINTS, PROTOCOL, is_own, move, need
@@ -241,6 +242,13 @@ def _write_refusal(c: Node, w: Writer) -> Node:
         c["refusal"] = Fated("approximated", "sent as text")
         c["type"] = Fated("approximated", "sent as text")
     return {"text": text if type(text) is str else ""}
+
+
+@written(answers, "tool_reference")
+@written(parts, "tool_reference")
+def _write_named(c: Node, w: Writer) -> Node | None:
+    text = part_as_text(c, w)
+    return None if text is None else {"text": text}
 
 
 @parts.read("json")

@@ -262,7 +262,7 @@ def _write_blob(c: Node, w: Writer, sound: bool) -> Node | None:
     return _with_modifiers(c, wire, w)
 
 
-@parts.write("search_result")
+@parts.write("search_result", "tool_reference")
 def write_told(c: Node, w: Writer) -> Node | None:
     """What is text in itself."""
     text = part_as_text(c, w)

@@ -245,7 +245,7 @@ def _write_document(c: Node, w: Writer) -> Node:
     return write_cache(c, wire, w)
 
 
-@user_parts.write("search_result")
+@user_parts.write("search_result", "tool_reference")
 def write_told(c: Node, w: Writer) -> Node | None:
     """What is text in itself."""
     text = part_as_text(c, w)

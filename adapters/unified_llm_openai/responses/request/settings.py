@@ -24,6 +24,7 @@ from unified_llm.engine.pairs.mapping import (
 )
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.emulation import are_searched, load_at_once
 
 from ...demands import enforce_schema, lacks_raw_text, name_schema
 from ...effort import fit_reasoning
@@ -133,7 +134,9 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
                 for tool in takeable
                 for wire_tool in w.nodes(function_tools if tool.get("type") == "custom" else family, [tool])
             ]
-        wire["tools"] = w.nodes(family, takeable) if usual is None else usual
+        if usual is None:
+            usual = w.nodes(family, takeable) if family is tools else _write_foreign(takeable, w)
+        wire["tools"] = usual
         if family is foreign_tools and w.dialect.get("tool_kinds") is None:
             declare_programs(wire["tools"], w)
         if given and not wire["tools"]:
@@ -167,6 +170,18 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
             own["include_usage"] = Fated("emulated", "usage is always in the last event")
         if written or (not given and is_own(w)):
             wire[name] = written
+
+
+def _write_foreign(declared: list[Node], w: Writer) -> list[Any]:
+    """What another protocol declared, one tool after the other."""
+    out: list[Any] = []
+    searched = are_searched(declared)
+    for tool in declared:
+        written = w.nodes(foreign_tools, [tool])
+        if not searched:
+            load_at_once(tool, written, w)
+        out += written
+    return out
 
 
 def _complete_schema(format_: Node, w: Writer) -> None:
