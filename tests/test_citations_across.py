@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 import unified_llm as ul
+from test_law_mind import HISTORY
 
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
-GENERATE, INTERACTIONS = "google-generate-content", "google-interactions"
+GENERATE, INTERACTIONS, CONVERSE = "google-generate-content", "google-interactions", "amazon-converse"
 Node = dict[str, Any]
 
 BEFORE, CITED, AFTER = "Größe: ", "the sky is blue", ", they say."
@@ -352,6 +354,27 @@ def test_a_citation_without_proof_stays_as_it_is() -> None:
     del bare["citations"][0]["encrypted_index"]
     body = messages(bare)
     assert convert(body, MESSAGES, MESSAGES).value == body
+
+
+@pytest.mark.parametrize("surface", [CONVERSE, MESSAGES])
+def test_a_citation_returns_with_its_place_from_a_client_whose_blocks_are_cited(surface: str) -> None:
+    """An answer that travels whole is kept as it was, whatever its blocks are cut into for the client."""
+    search = {
+        "type": "web_search_call",
+        "id": "ws_1",
+        "status": "completed",
+        "action": {"type": "search", "query": "q"},
+    }
+    answer = responses((START, END))
+    answer["output"].insert(0, search)
+    wanted = json.loads(json.dumps(answer["output"]))
+    told = ul.convert(answer, source=RESPONSES, target=surface, kind="response", secret="s")
+    history = HISTORY[surface](told.value)
+    history["messages"].append({"role": "user", "content": [{"text": "On."}] if surface == CONVERSE else "On."})
+    back = ul.convert(history, source=surface, target=RESPONSES, secret="s").value["input"]
+    assert [item["content"][0]["annotations"] for item in back if item.get("role") == "assistant"] == [
+        item["content"][0]["annotations"] for item in wanted if item["type"] == "message"
+    ]
 
 
 @pytest.mark.parametrize("count", [1100, 9000])

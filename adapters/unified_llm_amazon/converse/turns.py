@@ -205,8 +205,5 @@ def _write_parts(c: Node, w: Writer) -> list[Any]:
         w.report(part, ("text",), "approximated", "cut into blocks where it cites")
         if part.get("logprobs"):
             w.report(part, ("logprobs",), "lost")
-        for piece in cut:
-            for note in piece.get("annotations") or ():
-                note.update(start_index=0, end_index=len(piece["text"]))
         out += w.nodes(answers, cut)
     return out
