@@ -94,6 +94,16 @@ def test_a_call_alone_has_no_blank_text_beside_it() -> None:
     assert told(done)["/contents/2"] == "approximated"
 
 
+@pytest.mark.parametrize("target", OTHERS)
+def test_a_blank_part_beside_others_is_left_out(target: str) -> None:
+    """Clients that keep the parts of a stream in one content keep the blank one of its last frame."""
+    said = converted(target, model(text("cold", thoughtSignature="U0lH"), text("")), user(text("Why?")))
+    assert texts(said)[0] == "cold" and told(said)["/contents/1/parts/1"] == "approximated"
+    called = between(converted(target, model(call("Oslo"), text("")), answered("Oslo")))
+    alone = between(converted(target, model(call("Oslo")), answered("Oslo")))
+    assert called == alone
+
+
 def test_their_own_protocol_gets_the_pieces_as_they_came() -> None:
     turn = [model(text("a", thought=True)), model(text("b", thoughtSignature="U0lH")), model(text("c"))]
     turn += [model({**call("Oslo"), "thoughtSignature": "T0RE"}), model(text("")), answered("Oslo")]

@@ -41,7 +41,7 @@ def join_pieces(request: Node, writer: Writer) -> list[tuple[Node, Node]]:
         out.append(item)
         run = []
     out += _joined(run, made, writer)
-    if made:
+    if made or len(out) < len(items):
         writer.context.setdefault("given", {**request})
         request["input"] = out
     return made
@@ -50,7 +50,7 @@ def join_pieces(request: Node, writer: Writer) -> list[tuple[Node, Node]]:
 def _joined(run: list[Node], made: list[tuple[Node, Node]], w: Writer) -> list[Node]:
     """The items of one turn; those that are several already, with the turn of the first."""
     if len({item.get("turn") for item in run}) < 2:
-        return run
+        return [_without_blank_texts(item, made, w) for item in _without_blanks(run, w)]
     turn = next(item["turn"] for item in run if item.get("turn") is not None)
     out: list[Node] = []
     alike: list[Node] = []  # neighbors of one kind with nothing beside their parts
@@ -80,6 +80,21 @@ def _without_blanks(run: list[Node], w: Writer) -> list[Node]:
             for keys in ((), ("role",)):
                 w.report(item, keys, "approximated", _BLANK)
     return [item for item, empty in zip(run, blank) if not empty]
+
+
+def _without_blank_texts(item: Node, made: list[tuple[Node, Node]], w: Writer) -> Node:
+    """A message without its blank texts, where it has more than these: the last frame of a stream may be one."""
+    content = item.get("content") if item["type"] == "message" else None
+    if type(content) is not list or len(content) < 2:
+        return item
+    blank = [part for part in content if _is_plain(part, "output_text", w) and not part["text"]]
+    if not 0 < len(blank) < len(content):
+        return item
+    for part in blank:
+        w.report(part, (), "approximated", _BLANK)
+    whole = {**item, "content": [part for part in content if all(part is not each for each in blank)]}
+    made.append((whole, item))
+    return whole
 
 
 def _without_repeats(run: list[Node], w: Writer) -> list[Node]:
