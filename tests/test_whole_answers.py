@@ -146,6 +146,33 @@ def test_without_a_secret_a_thought_between_calls_stays_out_of_where_it_was_not(
     assert any(loss.fate == "lost" and "its place among the calls" in loss.detail for loss in losses)
 
 
+TWO = [
+    {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "Y2lwaGVy"},
+    *(
+        {
+            "type": "message",
+            "id": f"msg_{said}",
+            "role": "assistant",
+            "status": "completed",
+            "phase": phase,
+            "content": [{"type": "output_text", "text": said, "annotations": []}],
+        }
+        for said, phase in (("One", "commentary"), ("Two", "final_answer"))
+    ),
+]
+
+
+@pytest.mark.parametrize("surface", ["amazon-converse", CHAT, MESSAGES, "google-generate-content"])
+def test_two_messages_that_a_client_is_shown_as_one_return_as_two(surface: str) -> None:
+    head = {"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": "m"}
+    told = ul.convert(
+        {**head, "output": TWO}, source="openai-responses", target=surface, kind="response", secret=SECRET
+    )
+    assert not [loss for loss in told.losses if loss.fate == "lost"]
+    back = ul.convert(HISTORY[surface](told.value), source=surface, target="openai-responses", secret=SECRET)
+    assert back.value["input"][1:] == TWO
+
+
 def whole(surface: str) -> list[Failure]:
     """The recorded answers of Claude with anything signed that return otherwise than from a client of its own."""
     failures = []

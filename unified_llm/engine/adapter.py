@@ -290,6 +290,8 @@ class Adapter:
     # Whether an answer is one message whose text stands before its calls: where one text ends, and what came between
     # two calls, is not shown.
     joins: bool = False
+    # Whether messages that follow each other in an answer are shown as one.
+    merges: bool = False
     # The server's demands on the history of a request; None where it has none.
     repair: Rules | None = None
     # What a provider takes in place of a body of another protocol that it refused with this message; None where nothing

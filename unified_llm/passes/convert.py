@@ -265,6 +265,7 @@ def write(
         shares=adapter.shares,
         carries=adapter.carries,
         joins=adapter.joins,
+        merges=adapter.merges,
         secret=Secret.of(secret),
     )
     try:

@@ -79,6 +79,7 @@ def ends(
         shares=goal.adapter.shares,
         carries=goal.adapter.carries,
         joins=goal.adapter.joins,
+        merges=goal.adapter.merges,
         secret=keys,
     )
     writer.same = same

@@ -50,6 +50,7 @@ def trial_writer(writer: Writer) -> Writer:
         origin=writer.origin,
         carries=writer.carries,
         joins=writer.joins,
+        merges=writer.merges,
     )
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ..engine.pairs.origins import is_own
@@ -146,7 +147,11 @@ def is_shown_otherwise(items: list[Any], writer: Writer) -> bool:
     https://platform.claude.com/docs/en/build-with-claude/preserved-thinking
     """
     answer = [item for item in items if type(item) is dict and not is_reply(item)]
-    if not (any(map(cites, answer)) or (writer.joins and _is_rearranged(answer))):
+    if not (
+        any(map(cites, answer))
+        or (writer.joins and _is_rearranged(answer))
+        or (writer.merges and _has_neighbors(answer))
+    ):
         return False
     return any(not is_own(piece, writer) for _, piece in pieces(answer))
 
@@ -173,6 +178,11 @@ def _is_rearranged(answer: list[Node]) -> bool:
         elif item.get("type") == "message":
             texts += max(1, len(parts_of(item)))
     return texts > 1
+
+
+def _has_neighbors(answer: list[Node]) -> bool:
+    """Whether a message of an answer follows another one, with nothing between them."""
+    return any(one.get("type") == other.get("type") == "message" for one, other in pairwise(answer))
 
 
 def _addable(item: Node, writer: Writer) -> bool:

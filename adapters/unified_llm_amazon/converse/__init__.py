@@ -54,6 +54,7 @@ adapter = Adapter(
     shares=shares_signature,
     carries=frozenset(("reasoning",)),
     family="amazon",
+    merges=True,
     by_hand=frozenset(("message",)),
     repair=RULES,
     amends=amended,

@@ -98,6 +98,7 @@ adapter = Adapter(
     origin=("protocol",),
     shares=shares_signature,
     family="anthropic",
+    merges=True,
     by_hand=frozenset(("message",)),
     repair=DEMANDS,
     amends=amended,

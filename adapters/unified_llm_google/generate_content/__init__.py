@@ -102,6 +102,7 @@ adapter = Adapter(
     # `openapi`: servers and models from before JSON schemas were taken.
     constants=CONSTANTS,
     family="google",
+    merges=True,
     operation="generate_content",
     carries=frozenset(("reasoning", "compaction", "function_call", "custom_tool_call", "output_text")),
     chosen=frozenset(("function", "custom")),

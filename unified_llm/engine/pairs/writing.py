@@ -38,6 +38,7 @@ class Writer(Record):
         "here",
         "http",
         "joins",
+        "merges",
         "model",
         "opening",
         "origin",
@@ -71,6 +72,7 @@ class Writer(Record):
         shares: Callable[[Any, Node, Node], bool] | None = None,
         carries: frozenset[str] = frozenset(),
         joins: bool = False,
+        merges: bool = False,
         secret: Secret | None = None,
     ) -> None:
         super().__init__()
@@ -78,9 +80,10 @@ class Writer(Record):
         self.here: dict[str, Any] = {"protocol": protocol, "provider": provider, "scope": scope, "model": model}
         self.origin: tuple[str, ...] = origin
         self.shares: Callable[[Any, Node, Node], bool] | None = shares
-        # Bearers whose foreign pieces this surface has a slot of its own for, and whether it joins an answer.
+        # Bearers whose foreign pieces this surface has a slot of its own for, whether it joins an answer, or messages.
         self.carries: frozenset[str] = carries
         self.joins: bool = joins
+        self.merges: bool = merges
         self.secret: Secret | None = secret  # the key of the envelopes that are written
         self.refuses: MappingABC[str, str] = refuses or {}
         self.protocol: str = protocol
