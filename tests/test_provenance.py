@@ -239,6 +239,17 @@ def test_what_one_vendor_of_a_dialect_signed_is_not_sent_to_another(surface: str
         assert THOUGHT["data"] not in sent and "dW5pZmllZF9sbG06" not in sent
 
 
+@pytest.mark.parametrize("target", ["openai-chat:openrouter", "openai-chat:vllm"])
+def test_an_answer_without_opaque_data_is_put_back_for_its_own_vendor_alone(target: str) -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    said = {"role": "assistant", "content": "42", "images": [image]}
+    drawn = {**ANSWER, "choices": [{**ANSWER["choices"][0], "message": said}]}
+    for maker in ("openai-chat:openrouter", "openai-chat:vllm"):
+        told = ul.convert(drawn, source=maker, target=MESSAGES, kind="response", secret="s").value
+        sent = ul.convert(_asked(MESSAGES, told), source=MESSAGES, target=target, secret="s").value
+        assert ("iVBORw0KGgo=" in json.dumps(sent)) is (maker == target), maker
+
+
 SEALED = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAAcipher"}
 OUTPUT = {"id": "r", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
 SAID = {

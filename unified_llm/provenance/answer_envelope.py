@@ -25,6 +25,7 @@ from .opaque import TURN, is_reply, plain_text
 from .provider_references import has_handles
 
 if TYPE_CHECKING:
+    from ..engine.pairs.reading import Reader
     from ..engine.pairs.writing import Writer
 
 __all__ = [
@@ -256,13 +257,14 @@ def strip_leading(item: Node, writer: Writer, why: str = _NO_FOLLOWER) -> None:
         del item["opaque"]
 
 
-def carrier(items: list[Node], writer: Writer) -> Node:
+def carrier(items: list[Node], writer: Writer, reader: Reader | None) -> Node:
     """The reasoning item that holds these items in its envelope and nothing else."""
     if writer.secret is None:
         items = [item for item in items if _addable(item, writer)]
     # The client's own items are never restored from an answer.
     items = [item for item in items if not (item.get("type") == "message" and is_reply(item))]
-    origin = next(origins(items), {"protocol": writer.source})
+    made = {"protocol": writer.source, **({"provider": reader.provider} if reader and reader.provider else {})}
+    origin = next(origins(items), made)
     writer.context.setdefault("carried", []).append(items)
     at, before = 0, None
     for bearer, piece in pieces(items) if writer.secret is not None else _added_pieces(items):
@@ -313,7 +315,7 @@ def pieces(value: Any) -> Iterator[tuple[Node, Node]]:
                 yield from pieces(inner)
 
 
-def carry(items: list[Node], writer: Writer, answer: bool) -> list[Node]:
+def carry(items: list[Node], writer: Writer, reader: Reader | None, answer: bool) -> list[Node]:
     """`items` with a carrier behind each answer that needs one; `answer` means that all of them are one answer."""
     if not uncarried(items, writer):
         return items
@@ -321,7 +323,7 @@ def carry(items: list[Node], writer: Writer, answer: bool) -> list[Node]:
     done = 0
     for start, end in [(0, len(items))] if answer else regions(items):
         if uncarried(items[start:end], writer):
-            out += [*items[done:end], carrier(items[start:end], writer)]
+            out += [*items[done:end], carrier(items[start:end], writer, reader)]
             done = end
     return out + items[done:]
 

@@ -58,7 +58,7 @@ def leaving(node: Node, reader: Reader | None, writer: Writer, crossing: bool) -
     if writer.facing == "client":
         if writer.secret is None:
             withhold_leading(output, writer)
-        _put(node, "output", carry(output, writer, True), writer)
+        _put(node, "output", carry(output, writer, reader, True), writer)
 
 
 _HISTORY = frozenset(("reasoning", "function_call", "custom_tool_call"))
@@ -179,7 +179,7 @@ class LeavingWriter:
             park(items, self.writing.vault, thread_for(self.writing))
         if not uncarried(items, self.writing):
             return self.writer.feed(event)
-        item = carrier(items, self.writing)
+        item = carrier(items, self.writing, self.reading)
         at = {"output_index": max(self.items) + 1}
         opening = {**item, "opaque": []}
         self.writing.context["carriers"].append(opening)
@@ -212,7 +212,7 @@ def conversation(node: Node, reader: Reader | None, writer: Writer) -> None:
     if writer.facing == "client":
         # A history has no slot for the pieces of texts on some surfaces where an answer has one.
         writer.carries &= _HISTORY
-        _put(node, "input", carry(items, writer, False), writer)
+        _put(node, "input", carry(items, writer, reader, False), writer)
     elif writer.vault is not None:
         for answer, thread in answers:
             if any(not is_own(piece, writer) for _, piece in pieces(answer)):
