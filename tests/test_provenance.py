@@ -250,6 +250,33 @@ def test_an_answer_without_opaque_data_is_put_back_for_its_own_vendor_alone(targ
         assert ("iVBORw0KGgo=" in json.dumps(sent)) is (maker == target), maker
 
 
+PARSED = {"type": "file", "file": {"hash": "a1", "name": "d.pdf", "content": [{"type": "text", "text": "page"}]}}
+"""https://openrouter.ai/docs/features/multimodal/pdfs: with it a document is not parsed, and paid for, again."""
+READ = {
+    **ANSWER,
+    "choices": [{**ANSWER["choices"][0], "message": {"role": "assistant", "content": "42", "annotations": [PARSED]}}],
+}
+
+
+def _parsed(surface: str, target: str, maker: str = "openai-chat:openrouter", **secrets: str | None) -> Any:
+    """The model's message in the next request, where a client keeps an answer with a parsed document."""
+    made = ul.convert(READ, source=maker, target=surface, kind="response", secret=secrets.get("made", "s")).value
+    kept = _asked(surface, made)
+    return ul.convert(kept, source=surface, target=target, secret=secrets.get("read", "s")).value["messages"][1]
+
+
+def test_a_parsed_document_returns_to_the_server_that_parsed_it() -> None:
+    said = _parsed(MESSAGES, "openai-chat:openrouter")
+    assert (said["annotations"], said["content"]) == ([PARSED], [{"type": "text", "text": "42"}])
+    assert "annotations" not in _parsed(MESSAGES, "openai-chat:vllm")
+    assert "annotations" not in _parsed(MESSAGES, "openai-chat:openrouter", maker="openai-chat:vllm")
+
+
+@pytest.mark.parametrize(("made", "read"), [(None, None), (None, "s"), ("another", "s"), ("s", None)])
+def test_a_parsed_document_is_believed_with_its_secret_alone(made: str | None, read: str | None) -> None:
+    assert "annotations" not in _parsed(MESSAGES, "openai-chat:openrouter", made=made, read=read)
+
+
 SEALED = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAAcipher"}
 OUTPUT = {"id": "r", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
 SAID = {

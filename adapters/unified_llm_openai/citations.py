@@ -1,4 +1,4 @@
-"""Citations of web pages: what clients of both OpenAI's surfaces require of one, where the source does not have it."""
+"""Citations: what clients of both OpenAI's surfaces require of one, and which of them a request of Chat has."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from unified_llm.engine.pairs.writing import Writer
 
-__all__ = ["name_page"]
+__all__ = ["name_page", "set_apart"]
 
 
 def name_page(wire: dict[str, Any], w: Writer) -> None:
@@ -15,3 +15,12 @@ def name_page(wire: dict[str, Any], w: Writer) -> None:
         if wire.get(key) is None:
             wire[key] = ""
             w.added(wire, key, "required; not in the source")
+
+
+def set_apart(annotations: list[Any], w: Writer) -> None:
+    """Put those of a text's annotations that the server takes back into the context, and report the others."""
+    for annotation in annotations:
+        if type(annotation) is dict and annotation.get("type") in w.dialect.get("annotations", ()):
+            w.context.setdefault("annotations", []).append(annotation)
+        else:
+            w.drop(annotation, "a request of Chat cites nothing")

@@ -76,6 +76,7 @@ OPAQUE: Node = {
     "reasoning_opaque": {"reasoning_text": "t", "reasoning_opaque": "O"},
     "thought_signature": {"tool_calls": [{**CALL, "extra_content": {"google": {"thought_signature": "S"}}}]},
 }
+CITING = {"role": "assistant", "content": [{"type": "text", "text": "a"}]}
 SEARCH = {"include_domains": ["a.example"], "exclude_domains": ["b.example"], "user_location": {"type": "approximate"}}
 REASONING = {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "thought"}]}
 ITEM_CALL = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
@@ -273,6 +274,7 @@ PROBES: dict[str, Callable[..., Probe]] = {
     "file_part": lambda _: asked([{**ITEM_USER, "content": [TEXT, FILE_URL]}]),
     "cache_key": lambda _: asked([{**ITEM_USER, "content": [{**TEXT, "cache": {"mode": "explicit"}}]}]),
     "file_urls": lambda _: asked([{**ITEM_USER, "content": [TEXT, FILE_URL]}]),
+    "annotations": lambda kind: sent(messages=[USER, {**CITING, "annotations": [{"type": kind, kind: {}}]}, USER]),
     "pictures": lambda _: answered(output=[{**MESSAGE, "content": [DRAWN]}]),
     "string_content": lambda role: sent(
         messages=[

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from ..engine.compiler.runtime import native_of
 from ..engine.pairs.origins import is_own
 from ..engine.pairs.writing import NOTE
 from .opaque import TURN, is_reply, plain_text
@@ -108,10 +109,22 @@ def words_of(content: Any, out: list[str]) -> None:
 
 
 def hides(items: Iterable[Any]) -> bool:
-    """True for an answer with anything that not every surface shows: hosted calls, images, items of one provider."""
+    """True for an answer with anything that not every surface shows: hosted calls, images, what is one provider's."""
     for item in items:
-        if type(item) is dict and is_hidden(item):
+        if type(item) is dict and (is_hidden(item) or _has_unread_notes(item)):
             return True
+    return False
+
+
+def _has_unread_notes(item: Node) -> bool:
+    """Whether a text of an item has annotations that its provider alone can read."""
+    if item.get("type") != "message":
+        return False
+    for part in parts_of(item):
+        notes = part.get("annotations") if type(part) is dict else None
+        for note in notes if type(notes) is list else ():
+            if type(note) is dict and "extra" in note and native_of(note):
+                return True
     return False
 
 

@@ -78,6 +78,7 @@ KEYS: dict[str, dict[str, Key]] = {
         "file_urls": Key("yes", "`file_data` may be a URL."),
         "string_content": Key("texts", "Roles of messages whose content has to be a string."),
         "null_content": Key("no", "The content of a message with calls may not be null: it is empty."),
+        "annotations": Key("texts", "Kinds of annotations of an answer that it takes back."),
         "pictures": Key("yes", "`images` of a message holds what the model drew."),
         "message_keys": Key("texts", "What messages may have beside text and calls; it answers others with an error."),
         "names": Key("no", "`name` of a message is not understood."),

@@ -22,7 +22,7 @@ from unified_llm.engine.shared.text_fallbacks import (
 )
 
 from ...cache import read_cache, write_cache
-from ...citations import name_page
+from ...citations import name_page, set_apart
 from ...media import clean_url, fit_detail, name_file, other_image, read_bare, write_bare
 from ..values.tables import AUDIO_FORMATS
 from .audio_pieces import format_of_data
@@ -76,8 +76,7 @@ def read_text(w: Node, r: Reader) -> Node:
 def write_text(c: Node, w: Writer) -> Node:
     wire = {"type": "text", "text": c.pop("text", "")}
     if type(c.get("annotations")) is list:
-        for annotation in c.pop("annotations"):
-            w.drop(annotation, "a request of Chat cites nothing")
+        set_apart(c.pop("annotations"), w)
     return write_cache(c, wire, w) if c else wire
 
 
