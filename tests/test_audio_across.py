@@ -6,6 +6,8 @@ https://platform.openai.com/docs/guides/audio
 from __future__ import annotations
 
 import base64
+import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ import pytest
 import unified_llm as ul
 from folds import messages as fold_messages
 from sdk_streams import final_response
+from test_law_mind import HISTORY
 
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
 Node = dict[str, Any]
@@ -152,3 +155,26 @@ def test_log_probabilities_of_reasoning_are_no_reasoning() -> None:
     answer = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
     found = ul.convert(answer, source="openai-chat", target="openai-responses", kind="response").losses
     assert {loss.capability for loss in found if "logprobs" in loss.path} == {"output.logprobs"}
+
+
+SHOWN_AS_SOUND = ["amazon-converse", "google-generate-content", "google-interactions"]
+
+
+def returned(surface: str, change: Callable[[str], str] = str) -> Node:
+    """What Chat is sent of a spoken answer that a client of this surface kept, whose JSON was changed by it."""
+    answer = spoken(data=base64.b64encode(b"RIFF sound").decode(), transcript="Hello there")
+    told = ul.convert(answer, source=CHAT, target=surface, kind="response", secret="s").value
+    history = json.loads(change(json.dumps(HISTORY[surface](told))))
+    message: Node = ul.convert(history, source=surface, target=CHAT, secret="s", repair="never").value["messages"][1]
+    return message
+
+
+@pytest.mark.parametrize("surface", [*SHOWN_AS_SOUND, MESSAGES, RESPONSES])
+def test_a_spoken_answer_returns_by_its_id_whether_or_not_a_client_is_shown_its_transcript(surface: str) -> None:
+    assert returned(surface)["audio"] == {"id": "a"}
+
+
+@pytest.mark.parametrize("surface", [MESSAGES, RESPONSES])
+def test_a_spoken_answer_whose_words_a_client_changed_does_not_return(surface: str) -> None:
+    message = returned(surface, lambda text: text.replace('"Hello there"', '"Goodbye"'))
+    assert "audio" not in message and "Goodbye" in json.dumps(message)

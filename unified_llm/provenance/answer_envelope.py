@@ -57,6 +57,7 @@ CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 # What every surface shows, or has a field for.
 _SHOWN = frozenset(("message", "reasoning", "function_call", "custom_tool_call"))
 _TEXTS = frozenset(("output_text", "refusal", "text", "input_text"))
+_WORDS = ("text", "refusal", "transcript")
 _CITED = frozenset(("url_citation",))
 _NO_FOLLOWER = "without a secret, the item it led to cannot come back"
 
@@ -78,10 +79,11 @@ def regions(items: list[Node], known: frozenset[str] = frozenset()) -> Iterator[
 # ---- what an answer shows -------------------------------------------------------------------------------------------
 
 
-def shown(items: Iterable[Node], all_words: bool = False) -> Shown:
+def shown(items: Iterable[Node], all_words: bool = False, transcripts: bool = True) -> Shown:
     """What every client sends back of an answer: its text without the spaces, and its calls, (id, arguments).
 
     An answer may repeat words of the user's, and a surface may show them as the model's: `all_words` counts them too.
+    `transcripts` are the words of audio, which not every surface shows.
     """
     text: list[str] = []
     calls = []
@@ -89,20 +91,20 @@ def shown(items: Iterable[Node], all_words: bool = False) -> Shown:
         kind = item.get("type")
         if kind == "message":
             if all_words or not is_reply(item):
-                words_of(item.get("content"), text)
+                words_of(item.get("content"), text, _WORDS if transcripts else _WORDS[:2])
         elif kind in CALLS:
             calls.append((str(item.get("call_id") or ""), plain_text(item.get(CALLS[kind]))))
     return "".join("".join(text).split()), calls
 
 
-def words_of(content: Any, out: list[str]) -> None:
+def words_of(content: Any, out: list[str], words: tuple[str, ...] = _WORDS) -> None:
     """Append the texts of a content (string, or list of parts) to `out`."""
     if type(content) is str:
         out.append(content)
     elif type(content) is list:
         for part in content:
             if type(part) is dict:
-                out += [part[key] for key in ("text", "refusal", "transcript") if type(part.get(key)) is str]
+                out += [part[key] for key in words if type(part.get(key)) is str]
 
 
 # ---- towards a client -----------------------------------------------------------------------------------------------

@@ -137,7 +137,7 @@ class _Opening:
             spans = ((first, place + 1),) * 3
         for first, last in spans:
             there = [item for item in items[first:last] if item is not carrying]
-            if _same(shown(there), wanted):
+            if _same(shown(there), wanted) or _is_heard(there, turn["items"]):
                 last = _repeated(turn["items"], items, last)
                 self._clean(last)
                 for made_id, own in returned(turn, there).items():
@@ -366,6 +366,14 @@ class _Known:
     def _key(self, item: Node) -> tuple[tuple[Any, ...], tuple[str, ...]]:
         kind, text, calls = _told(item)
         return (kind, text, tuple(said for _, said in calls)), tuple(made for made, _ in calls)
+
+
+def _is_heard(there: list[Node], answer: list[Node]) -> bool:
+    """Whether a client shows an answer as audio alone: its surface has no transcripts."""
+    parts = [part for item in there for part in parts_of(item) if type(part) is dict]
+    if not any(part.get("type") == "output_audio" and not part.get("transcript") for part in parts):
+        return False
+    return _same(shown(there), shown(answer, transcripts=False))
 
 
 def _same(one: Shown, other: Shown) -> bool:
