@@ -239,6 +239,42 @@ def test_an_effort_among_the_fields_of_the_model_is_read(fields: dict[str, Any])
     assert lost == ["/additionalModelRequestFields/output_config/other"]
 
 
+@pytest.mark.parametrize("more", [{}, {"effort": "high"}, {"other": 1}])
+def test_a_format_among_the_fields_of_the_model_is_read(more: dict[str, Any]) -> None:
+    """The AI SDK sends Claude what Messages has (`output_config.format`), not the `outputConfig` of Converse."""
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+    schema["additionalProperties"] = False
+    form = {"type": "json_schema", "schema": schema}
+    fields = {"thinking": {"type": "adaptive"}, "output_config": {"format": form, **more}}
+    body = {"messages": [{"role": "user", "content": [{"text": "Hi"}]}], "additionalModelRequestFields": fields}
+    assert ul.convert(body, source=CONVERSE, target=CONVERSE).value == body
+    done = ul.convert(body, source=CONVERSE, target="anthropic-messages", model="claude-sonnet-4-6")
+    assert done.value["output_config"]["format"] == form
+    assert done.value["output_config"].get("effort") == more.get("effort")
+    done = ul.convert(body, source=CONVERSE, target="openai-chat", model="gpt-5")
+    assert done.value["response_format"]["json_schema"]["schema"] == schema
+    lost = [loss.path for loss in done.losses if "output_config" in loss.path and loss.fate == "lost"]
+    assert lost == [f"/additionalModelRequestFields/output_config/{key}" for key in more if key == "other"]
+
+
+@pytest.mark.parametrize("form", [{"type": "json_schema", "schema": "{}"}, {"type": "other"}, {"schema": {}}, {}, 1])
+def test_another_value_than_a_format_stays_among_the_fields(form: Any) -> None:
+    body = {"messages": [{"role": "user", "content": [{"text": "Hi"}]}]}
+    body["additionalModelRequestFields"] = {"output_config": {"format": form}}
+    assert ul.convert(body, source=CONVERSE, target=CONVERSE).value == body
+    assert "response_format" not in ul.convert(body, source=CONVERSE, target="openai-chat", model="gpt-5").value
+
+
+def test_the_format_of_converse_goes_before_one_among_the_fields() -> None:
+    own = {"type": "json_schema", "structure": {"jsonSchema": {"name": "n", "schema": '{"type":"object"}'}}}
+    other = {"type": "json_schema", "schema": {"type": "array"}}
+    body = {"messages": [{"role": "user", "content": [{"text": "Hi"}]}], "outputConfig": {"textFormat": own}}
+    body["additionalModelRequestFields"] = {"output_config": {"format": other}}
+    assert ul.convert(body, source=CONVERSE, target=CONVERSE).value == body
+    done = ul.convert(body, source=CONVERSE, target="openai-chat", model="gpt-5")
+    assert done.value["response_format"]["json_schema"]["name"] == "n"
+
+
 @pytest.mark.parametrize("target", ["openai-chat", "openai-responses", "anthropic-messages", "google-interactions"])
 def test_the_type_of_a_plain_call_has_no_information(target: str) -> None:
     call = {"toolUseId": "t_1", "name": "f", "input": {}, "type": "tool_use"}

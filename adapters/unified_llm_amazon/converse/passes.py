@@ -64,15 +64,18 @@ def read_reasoning(w: Node, fields: Node, node: Node, r: Reader) -> None:
             r.place(node, ("reasoning", "effort"), ("outputConfig", "effort"))
         if type(output.get("textFormat")) is dict:
             _read_format(output, node, r)
+    inner = take(fields, _OUTPUT) if type(fields.get(_OUTPUT)) is dict else {}
+    if "text" not in node and type(inner.get("format")) is dict:
+        _read_field_format(inner, node, r)
     one = "effort" not in (node.get("reasoning") or ())
     if one and read_field(fields, node, r):
         return
-    key = _OTHER if _OTHER in fields and "thinking" not in fields else "thinking"
-    inner, thinking = fields.get(_OUTPUT), fields.get(key)
-    if one and type(inner) is dict and type(inner.get("effort")) is str:
-        node.setdefault("reasoning", {})["effort"] = take(fields, _OUTPUT).pop("effort")
+    if one and type(inner.get("effort")) is str:
+        node.setdefault("reasoning", {})["effort"] = inner.pop("effort")
         r.place(node, ("reasoning", "effort"), (FIELDS, _OUTPUT, "effort"))
         r.form(node, "effort", "field")
+    key = _OTHER if _OTHER in fields and "thinking" not in fields else "thinking"
+    thinking = fields.get(key)
     if type(thinking) is dict and type(thinking.get("type")) is str:
         own = take(fields, key)
         if key == _OTHER:
@@ -116,6 +119,17 @@ def _read_format(output: Node, node: Node, r: Reader) -> None:
     r.place(node, ("text", "format", "type"), ("outputConfig", "textFormat", "type"))
     if spelled != "compact":
         r.form(node, "schema", spelled)
+
+
+def _read_field_format(inner: Node, node: Node, r: Reader) -> None:
+    """The format of Messages among the fields of the model: its schema is an object here. The AI SDK sends it."""
+    if inner["format"].get("type") != "json_schema" or type(inner["format"].get("schema")) is not dict:
+        return
+    own = take(inner, "format")
+    node["text"] = {"format": {key: own.pop(key) for key in ("type", "schema")}}
+    for key in ("type", "schema"):
+        r.place(node, ("text", "format", key), (FIELDS, _OUTPUT, "format", key))
+    r.form(node, "format", "field")
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
@@ -169,7 +183,7 @@ def settle_settings(c: Node, w: Writer) -> None:
 def write_reasoning(c: Node, wire: Node, w: Writer) -> None:
     """Write how long to think and the form of the output."""
     output: Node = {}
-    _write_format(c, output, w)
+    _write_format(c, output, wire, w)
     if type(c.get("reasoning")) is dict:
         own = take(c, "reasoning")
         if is_own(w):
@@ -180,7 +194,7 @@ def write_reasoning(c: Node, wire: Node, w: Writer) -> None:
         wire["outputConfig"] = output
 
 
-def _write_format(c: Node, output: Node, w: Writer) -> None:
+def _write_format(c: Node, output: Node, wire: Node, w: Writer) -> None:
     text = c.get("text")
     if type(text) is not dict or type(text.get("format")) is not dict:
         return
@@ -192,6 +206,9 @@ def _write_format(c: Node, output: Node, w: Writer) -> None:
         own["type"] = Fated("approximated", "text is what amazon-converse writes unasked")
         return
     del own["type"]
+    if w.form(c, "format") == "field" and not {"name", "description"} & own.keys():
+        wire[FIELDS] = {_OUTPUT: {"format": {"type": kind, "schema": own.pop("schema")}}}
+        return
     spell = _SPELLINGS.get(str(w.form(c, "schema")), dump_text)
     schema: Node = {"schema": spell(own.pop("schema"))}
     for key in ("name", "description"):
@@ -203,9 +220,9 @@ def _write_format(c: Node, output: Node, w: Writer) -> None:
 
 
 def _write_own(own: Node, output: Node, wire: Node, c: Node, w: Writer) -> None:
-    fields: Node = {}
+    fields: Node = wire.get(FIELDS) or {}
     if w.form(c, "config"):
-        fields = write_own_field(own, w.form(c, "config"))
+        fields.update(write_own_field(own, w.form(c, "config")))
     elif "effort" in own:
         (fields.setdefault(_OUTPUT, {}) if w.form(c, "effort") == "field" else output)["effort"] = own.pop("effort")
     if "control" in own and not w.form(c, "config"):
