@@ -156,3 +156,63 @@ def test_what_a_call_carried_finds_it_in_an_earlier_message_or_is_reported() -> 
     assert [(loss.path, loss.fate) for loss in strange.losses if loss.fate == "lost"] == [
         ("/messages/3/content/0", "lost")
     ]
+
+
+def on_the_way(client: str, request: Node, home: str, answer: Node, turns: Any) -> list[Node]:
+    """A request that goes on after an answer of `home`: sent there, to Responses, and there again.
+
+    `turns` are what the client makes of the answer it gets.
+    """
+    options: Node = {"vault": ul.MemoryVault(), "secret": b"a secret of this test, which is long"}
+    there = ul.convert(request, source=client, target=home, facing="provider", model="m", **options)
+    options["exchange"] = there.exchange
+    shown = ul.convert(answer, source=home, target=client, kind="response", facing="client", **options).value
+    del options["exchange"]
+    place = "contents" if client == GENERATE else "messages"
+    longer = {**request, place: [*request[place], *turns(shown)]}
+    targets = (home, "openai-responses", home)
+    return [
+        ul.convert(longer, source=client, target=target, facing="provider", model="m", **options).value
+        for target in targets
+    ]
+
+
+def test_ids_that_a_client_drops_return_after_another_provider() -> None:
+    """pi sends Gemini calls without ids. What the signature was made for are the ids of its provider."""
+
+    def turns(shown: Node) -> list[Node]:
+        parts = [part for part in shown["candidates"][0]["content"]["parts"] if part.get("text") != ""]
+        names = [part["functionCall"]["name"] for part in parts if part.get("functionCall", {}).pop("id", None)]
+        assert len(names) == 2
+        done = [{"functionResponse": {"name": name, "response": {"output": "done"}}} for name in names]
+        return [{"role": "model", "parts": parts}, {"role": "user", "parts": done}]
+
+    request = {"contents": [{"role": "user", "parts": [{"text": "q"}]}]}
+    given = answer("QUJD", "toolu_1", "toolu_2")
+    given["content"].insert(1, {"type": "text", "text": "Let me look."})
+    first, _, last = on_the_way(GENERATE, request, MESSAGES, given, turns)
+    assert ids_of(first["messages"]) == ["toolu_1", "toolu_2"] * 2 and signatures(first["messages"]) == ["QUJD"]
+    assert last == first
+
+
+def test_data_that_a_client_drops_in_part_returns_after_another_provider() -> None:
+    """pi keeps the thinking of Messages that has a text, and drops the block without one behind it."""
+
+    def turns(shown: Node) -> list[Node]:
+        kept = [block for block in shown["content"] if block.get("thinking") != ""]
+        assert len(kept) == len(shown["content"]) - 1
+        done = [{"type": "tool_result", "tool_use_id": "c1", "content": "done"}]
+        return [{"role": "assistant", "content": kept}, {"role": "user", "content": done}]
+
+    steps = [
+        {"type": "thought", "summary": [{"type": "text", "text": "Hm."}], "signature": "QUJD"},
+        {"type": "model_output", "content": [{"type": "text", "text": "Let me look."}]},
+        {"type": "thought", "signature": "REVG"},
+        {"type": "function_call", "id": "c1", "name": "f", "arguments": {"n": 1}},
+    ]
+    tool = {"name": "f", "input_schema": {"type": "object", "properties": {}}}
+    request = {"model": "m", "max_tokens": 9, "tools": [tool], "messages": [{"role": "user", "content": "q"}]}
+    given = {"id": "i", "model": "m", "status": "requires_action", "steps": steps, "object": "interaction"}
+    first, _, last = on_the_way(MESSAGES, request, INTERACTIONS, given, turns)
+    assert [step.get("signature") for step in first["input"][1:5]] == ["QUJD", None, "REVG", None]
+    assert last == first

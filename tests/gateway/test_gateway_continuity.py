@@ -161,3 +161,32 @@ def test_what_no_node_has_is_looked_for_once(house: House, database: str, monkey
     for _ in range(3):
         chat(house, gateway, "anthropic-messages", unknown, False)
     assert len(fetched) == 1
+
+
+def test_another_node_keeps_the_ids_of_calls_that_a_client_drops_over_other_upstreams(
+    house: House, database: str
+) -> None:
+    """Thinking is bound to the ids of its calls, which clients of generateContent may leave out."""
+    one, other = (house.gateway(state={"url": database}) for _ in range(2))
+    prompt = {
+        "role": "user",
+        "parts": [{"text": "[[reason Hm.]] Looking. [[call get_weather city=Oslo]] [[then]] Rain."}],
+    }
+    thinking = {"thinkingConfig": {"includeThoughts": True, "thinkingBudget": 2000}}
+    body = {"tools": [{"functionDeclarations": [{"name": "get_weather", "parameters": SCHEMA}]}]}
+
+    def generated(gateway: Gateway, upstream: str, contents: list[Any]) -> Any:
+        path = f"/v1beta/models/{upstream}:generateContent"
+        done = house.ask(gateway, "POST", path, json={**body, "contents": contents, "generationConfig": thinking})
+        assert done.status_code == 200, done.text
+        return done.json()["candidates"][0]["content"]
+
+    said = generated(one, "anthropic-messages", [prompt])
+    (own,) = [part["functionCall"].pop("id") for part in said["parts"] if "functionCall" in part]
+    house.run(one.aclose())
+    result = {"functionResponse": {"name": "get_weather", "response": {"output": "rain"}}}
+    contents = [prompt, said, {"role": "user", "parts": [result]}]
+    for upstream in ("openai-responses", "anthropic-messages"):
+        generated(other, upstream, contents)
+    blocks = house.seen[-1].body["messages"][1]["content"]
+    assert [block["id"] for block in blocks if block["type"] == "tool_use"] == [own]

@@ -216,7 +216,7 @@ def conversation(node: Node, reader: Reader | None, writer: Writer) -> None:
     elif writer.vault is not None:
         for answer, thread in answers:
             if any(not is_own(piece, writer) for _, piece in pieces(answer)):
-                park(answer, writer.vault, thread)
+                park(answer, writer.vault, thread, back=True)
 
 
 def _spell_out(items: list[Any], writer: Writer) -> None:

@@ -196,11 +196,12 @@ def thread_for(writer: Writer) -> str:
 # ---- keeping and restoring ------------------------------------------------------------------------------------------
 
 
-def park(items: list[Node], vault: Vault, thread: str) -> None:
+def park(items: list[Node], vault: Vault, thread: str, back: bool = False) -> None:
     """Remember an answer with opaque data, given to the conversation `thread`; without one nothing is kept.
 
     What two answers would claim without the ids of their calls is kept for neither. An answer that holds results of
-    its calls is several, where a client sends them back.
+    its calls is several, where a client sends them back. What comes `back` may lack ids and some of the data: it takes
+    the place of no answer that is kept with all of its data.
     """
     if not thread or not any(pieces(items)):
         return
@@ -209,10 +210,13 @@ def park(items: list[Node], vault: Vault, thread: str) -> None:
         answers.append(([item for item in items if not (item.get("type") == "message" and is_reply(item))], thread))
         answers += [(items[a:b], before) for a, b, before, _ in walk(items, thread) if a >= 0]
     for answer, before in answers:
-        if any(pieces(answer)):
-            for number, key in enumerate(keys_of(shown(answer, True), before)):
-                known = vault.get(key) if number else None
-                vault.put(key, detached(answer) if known is None or _pieces(known) == _pieces(answer) else [])
+        keys = keys_of(shown(answer, True), before) if any(pieces(answer)) else []
+        kept = next((found for found in map(vault.get, keys) if found), []) if back else []
+        if kept and set(_pieces(answer)).issubset(_pieces(kept)):
+            continue
+        for number, key in enumerate(keys):
+            known = vault.get(key) if number else None
+            vault.put(key, detached(answer) if known is None or _pieces(known) == _pieces(answer) else [])
 
 
 def parked_answers(items: list[Node], node: Node) -> Iterator[tuple[list[Node], str]]:

@@ -93,6 +93,10 @@ class Continuity:
         while self._cache and self._size > _BYTES:
             self._size -= len(self._cache.popitem(last=False)[1])
 
+    def drop(self, key: _Key) -> None:
+        """Take an entry out of the cache."""
+        self._size -= len(self._cache.pop(key, b""))
+
     async def fetch(self, tenant: str, keys: list[str]) -> bool:
         """Cache what the database has under some keys; whether it has anything."""
         query = sa.select(vault.c.key, vault.c.value, vault.c.response).where(
@@ -127,7 +131,7 @@ class Continuity:
     def forget(self, response: str) -> None:
         """Drop the entries of a deleted response from the cache. Another tenant's are fetched again."""
         for key in self._of.pop(response, ()):
-            self._size -= len(self._cache.pop(key, b""))
+            self.drop(key)
 
 
 class RequestVault:
@@ -156,12 +160,21 @@ class RequestVault:
         return None if found is None else json.loads(found)
 
     async def recall(self) -> bool:
-        """Fetch what was missed; whether anything was found. Without the database nothing is."""
+        """Fetch what was missed; whether anything was found. Without the database nothing is.
+
+        What was put without it is taken back: the request is converted once more, and may put less.
+        """
         keys, self.missed = list(self.missed)[:_MOST], {}
         try:
-            return bool(keys) and await self._behind.fetch(self._tenant, keys)
+            if not keys or not await self._behind.fetch(self._tenant, keys):
+                return False
         except StoreUnavailable:
             return False
+        entries, self._new = self._new, {}
+        for name, value in entries.items():
+            if self._behind.cached((self._tenant, name)) is value:
+                self._behind.drop((self._tenant, name))
+        return True
 
     async def keep(self, response: str | None = None) -> None:
         """Write what was put, as a part of a response.
