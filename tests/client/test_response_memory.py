@@ -6,7 +6,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -211,6 +211,49 @@ def test_signatures_return_by_the_memory_alone(surface: type[Surface], protocol:
     (call,) = talk.say("[[reason Well.]] [[call get_weather city=Oslo]] [[then]] [[results]]").calls
     assert talk.say(results=((call, "mild"),), mode="stream").text == "get_weather: mild"
     assert "CgRlY2hv" in json.dumps(service.seen[1].body)
+
+
+def shown_again(protocol: str, again: Callable[[list[Any]], list[Any]]) -> list[Any]:
+    """What an upstream is sent in three turns, with what `again` makes of each answer in front of what is new."""
+    service, whom = upstream(protocol)
+    tool = {"type": "function", "name": "get_weather", "parameters": {"type": "object"}, "strict": False}
+    given: list[Any] = [{"role": "user", "content": "[[reason Both.]] Words [[call get_weather]] [[call get_weather]]"}]
+    previous = None
+    with ul.http_client(whom) as http:
+        for text in ("And now?", "Bye.", ""):
+            body = {"model": "any", "input": given, "previous_response_id": previous, "tools": [tool]}
+            done = http.post("https://api.openai.com/v1/responses", json=body)
+            assert done.status_code == 200, done.text
+            previous, output = done.json()["id"], done.json()["output"]
+            calls = [item["call_id"] for item in output if item["type"] == "function_call"]
+            results = [{"type": "function_call_output", "call_id": each, "output": "mild"} for each in calls]
+            given = [*again(output), *results, *([] if calls else [{"role": "user", "content": text}])]
+    return [seen.body for seen in service.seen]
+
+
+def as_chat_has_it(output: list[Any]) -> list[Any]:
+    """An answer without what a message of Chat Completions has no place for: CAMEL keeps all answers as such."""
+    kept: list[Any] = []
+    for item in output:
+        if item["type"] == "message":
+            kept.append({"role": "assistant", "content": "".join(part["text"] for part in item["content"])})
+        elif item["type"] == "function_call":
+            kept.append({"type": "function_call", **{key: item[key] for key in ("call_id", "name", "arguments")}})
+    return kept
+
+
+@pytest.mark.parametrize("again", [as_chat_has_it, list], ids=["as chat has it", "as it came"])
+@pytest.mark.parametrize("protocol", [each for each in PROTOCOLS if each != "openai-responses"])
+def test_an_answer_that_is_sent_beside_its_name_is_there_once(protocol: str, again: Any) -> None:
+    assert shown_again(protocol, again) == shown_again(protocol, lambda output: [])
+
+
+def test_what_a_client_adds_to_the_answer_that_it_names_stays() -> None:
+    def edited(output: list[Any]) -> list[Any]:
+        return [{"role": "assistant", "content": "Other words"}]
+
+    sent = shown_again("openai-chat", edited)
+    assert json.dumps(sent[2]).count("Other words") == 2
 
 
 @KEEPING

@@ -29,6 +29,7 @@ from ...streams.framings.jsonarray import StreamDecoder
 from ...streams.framings.sse import parse_data
 from ...streams.grammar import CLASS
 from ..upstreams.upstream import Upstream
+from .repeated_answers import without_repeats
 from .store import continued, has_names, takes, threaded, unknown
 
 __all__ = ["Memory", "Turn", "answer", "asked", "begun", "compacted", "keeps", "turn_items", "with_history"]
@@ -107,7 +108,10 @@ class Memory:
             earlier = (parse(turn.asked) for turn in turns if b'"compaction"' in turn.asked)
             whole = any(self._is_compacted(each, surface) for each in (body, *earlier))
             secret = self.secret if whole else None
-            past = [item for turn in reversed(turns) for item in turn_items(turn, secret)]
+            past: list[Node] = []
+            for turn in reversed(turns):
+                past += without_repeats(_request_items(turn, secret), past)
+                past += _answer_items(turn, secret)
             return with_history(_with_settings(body, turns, known), surface, past, secret)
         if _some(surface, asked):
             return body
@@ -242,7 +246,7 @@ def with_history(body: Node, surface: str, past: list[Node], secret: Secret | No
     reader = _reader(surface, secret)
     node = reader.root(adapter(reader.protocol).kinds["request"].read, body)
     node.pop(PREVIOUS, None)
-    node["input"] = opened(_in_full([*past, *_input_items(node)]), reader)
+    node["input"] = opened(_in_full([*past, *without_repeats(_input_items(node), past)]), reader)
     return write(node, surface, "request", facing="client", secret=secret).value
 
 
@@ -265,7 +269,11 @@ def compacted(body: Node, surface: str, secret: Secret) -> Node:
 def turn_items(turn: Turn, secret: Secret | None) -> Iterator[Node]:
     """Yield the items of a turn: those of the request, then those of the response."""
     yield from _request_items(turn, secret)
-    yield from (answer(turn, secret) or {}).get("output") or ()
+    yield from _answer_items(turn, secret)
+
+
+def _answer_items(turn: Turn, secret: Secret | None) -> list[Node]:
+    return (answer(turn, secret) or {}).get("output") or []
 
 
 def _request_items(turn: Turn, secret: Secret | None) -> list[Node]:
