@@ -20,6 +20,8 @@ import typer
 import unified_llm as ul
 from client.commandline import run
 from unified_llm.cli import app
+from unified_llm.client.sending.advice import advice
+from unified_llm.foundation.command_words import Options
 
 MESSAGE = {"role": "user", "content": "[[error 400]]"}
 REQUEST = json.dumps({"model": "local/echo", "messages": [MESSAGE]})
@@ -180,16 +182,74 @@ def test_advice_is_in_the_words_of_the_command_line(
     assert not PYTHON.search(err), err
 
 
-def test_what_a_provider_wrote_is_not_changed() -> None:
-    from unified_llm.foundation.option_names import in_options
+def words_of(name: str) -> Options:
+    return Options(typer.main.get_command(app).commands[name].params)  # type: ignore[attr-defined]
 
-    error = ul.RateLimitError("pass protocol= or base_url=, or pass api_key=", status=429, provider="p")
-    error.hint = "try again later, or name fallbacks in models="
-    assert in_options(error) == "p: pass protocol= or base_url=, or pass api_key= (HTTP 429); try again later"
-    assert str(error).endswith("or name fallbacks in models=")
-    error = ul.APIConnectionError("the connection failed", provider="localhost")
-    error.hint = "check that the server is running and that base_url is right"
-    assert (
-        in_options(error)
-        == "localhost: the connection failed; check that the server is running and that --base-url is right"
-    )
+
+def test_what_a_provider_wrote_is_not_changed() -> None:
+    error: ul.APIError = ul.RateLimitError("pass protocol= or base_url=, or pass api_key=", status=429, provider="p")
+    upstream = ul.Upstream(protocol="openai-chat", base_url="http://localhost:8000/v1")
+    error.hint = advice(error, upstream, "m", "request")
+    written = "p: pass protocol= or base_url=, or pass api_key= (HTTP 429); try again later"
+    assert error.in_words(words_of("chat")) == written
+    assert str(error) == f"{written}, or name fallbacks in models="
+    error = ul.APIConnectionError("refused", provider="localhost", error={"code": "connection_failed"})
+    error.hint = advice(error, upstream, "m", "request")
+    running = "localhost: refused; check that the server is running and that --base-url is right"
+    assert error.in_words(words_of("chat")) == running
+
+
+def test_a_timeout_names_the_option_for_streams_where_a_command_has_it() -> None:
+    error = ul.APITimeoutError("timed out", error={"type": "timeout", "code": "timeout"})
+    upstream = ul.Upstream(protocol="openai-chat", base_url="http://localhost:8000/v1")
+    error.hint = advice(error, upstream, "m", "request")
+    assert str(error) == "timed out; raise timeout=, or use stream=True"
+    assert error.in_words(words_of("run")) == "timed out; use --stream"
+    assert error.in_words(words_of("chat")) == "timed out"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "told"),
+    [
+        # Each named an option that this command does not have, or what Python has.
+        (("models", "no/such"), "", "no provider 'no'; `unified-llm models --providers` lists them"),
+        (("preview", *ACROSS), f"{SEEDED}\n{SEEDED}\n", "standard input: not JSON: Extra data: line 2 column 1 "
+         f"(char {len(SEEDED) + 1})"),
+        (("convert", *ACROSS), '"Hi"', "standard input: openai-chat requires a JSON object, got a string"),
+        (("convert", *ACROSS, "--on-loss", "shout"), SEEDED,
+         "--on-loss: unknown level 'shout'; choose one of ignore, warn, raise"),
+        (("chat", "--base-url", "localhost:80", "-m", "x", "Hi"), "",
+         "--base-url: 'localhost:80' has no scheme; did you mean 'http://localhost:80'?"),
+        (("chat", "-m", "azure/x", "Hi"), "",
+         "https://{resource}.openai.azure.com/openai/v1 needs resource: set AZURE_RESOURCE_NAME"),
+        (("chat", "-m", "sap-ai-core/x", "Hi"), "",
+         "no protocol is known to serve sap-ai-core/x; pass --protocol and --base-url"),
+        (("chat", "-m", "openai", "Hi"), "", "--model: 'openai' is a provider, not a model; use 'openai/MODEL'"),
+    ],
+)  # fmt: skip
+def test_a_command_names_no_option_of_another_one(
+    arguments: tuple[str, ...], stdin: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AZURE_RESOURCE_NAME", raising=False)
+    code, _, err = run(*arguments, stdin=stdin)
+    assert (code, err) == (2, f"unified-llm: {told}\n")
+
+
+def test_a_run_that_reaches_its_limit_names_no_argument() -> None:
+    @ul.tool
+    def now() -> str:
+        return "noon"
+
+    with pytest.raises(ul.ToolLoopLimitError) as caught:
+        ul.Client().responses.run(model="local/echo", input="[[call now]]", tools=[now], max_turns=1)
+    assert str(caught.value) == "no final response after max_turns=1; raise it or continue from error.result"
+    assert caught.value.in_words(words_of("chat")) == "no final response after 1 turn"
+
+
+def test_a_command_without_kinds_names_the_kind_of_a_body_alone() -> None:
+    answer = {"object": "chat.completion", "choices": [{}]}
+    with pytest.raises(ul.InvalidBody) as caught:
+        ul.convert(answer, source="openai-chat", target="openai-responses")
+    assert caught.value.in_words(words_of("run")) == "/object: the body is of kind 'response', not 'request'"
+    both = "/object: the body is of kind 'response', but --kind request was passed; pass --kind response"
+    assert caught.value.in_words(words_of("convert")) == both

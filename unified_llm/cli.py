@@ -291,10 +291,9 @@ def _read(file: str) -> bytes:
 
 def _fail(error: Exception, file: str) -> NoReturn:
     """Fail for a body, with the name of the file; for several documents there is an option."""
-    if isinstance(error, ul.InvalidBody) and not error.path:
-        several = "; pass --lines for one document a line" if "Extra data: line 2 column 1" in error.reason else ""
-        fail(f"{'standard input' if file == '-' else file}: {error.reason}{several}")
-    fail(error)
+    from .client.cli.lines import in_file
+
+    fail(in_file(error, file))
 
 
 def _convert_lines(data: bytes, options: dict[str, Any], json_losses: Path | None, quiet: bool) -> None:

@@ -20,6 +20,7 @@ from ..foundation.errors import (
     UnknownProvider,
 )
 from ..foundation.exchange import Exchange
+from ..foundation.hints import Argument, Code, Each, Either, Give, Hint
 from ..foundation.secret import Secret, SecretLike
 from ..losses import Levels, Losses, check_levels, enforce
 from ..provenance.opaque import process_secret
@@ -44,7 +45,7 @@ from .telemetry.operation import SILENT, Telemetry
 from .token_estimate import estimate
 from .upstreams.logins import credited
 from .upstreams.protocol_selection import settled
-from .upstreams.references import is_provider, respelled, taken_apart
+from .upstreams.references import AT_MODEL, is_provider, respelled, taken_apart
 from .upstreams.upstream import Upstream
 from .upstreams.upstream import upstream as choose_upstream
 
@@ -139,8 +140,8 @@ class Core:
                 for each in names
             )
         if not names:
-            reason = "no model given; pass model='provider/model' or create Client(upstream=...)"
-            raise InvalidBody("/model", reason)
+            given = Each((Give.of(model="provider/model"), Code("create Client(upstream=...)")), " or ", before="; ")
+            raise InvalidBody(AT_MODEL, Hint("no model given", given))
         return tuple(self._named(each, call) for each in names)
 
     def _named(self, name: Any, call: Call) -> Upstream:
@@ -149,10 +150,12 @@ class Core:
             return self._upstream(call.base_url or self.base_url, call).with_(model=name)
         if isinstance(name, str) and "/" not in name:
             meant = respelled(name) or f"{owner_of(name) or 'provider'}/{name}"
-            reason = f"{name!r} has no provider prefix; use {meant!r} or pass Client(upstream=...)"
+            way = Either((Code(" or pass Client(upstream=...)"), Hint(", or ", Give.of("base_url"))))
+            reason = Hint(f"{name!r} has no provider prefix; use {meant!r}", way)
             if is_provider(name):
-                reason = f"{name!r} is a provider, not a model; use '{name}/MODEL', or upstream={name!r} with a model"
-            raise InvalidBody("/model", reason)
+                ways = Each((f"use '{name}/MODEL'", Hint(Argument("upstream", name), " with a model")))
+                reason = Hint(f"{name!r} is a provider, not a model; ", ways)
+            raise InvalidBody(AT_MODEL, reason)
         return self._upstream(name, call)
 
     def _upstream(self, ref: Any, call: Call | None) -> Upstream:

@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from ..foundation.errors import InvalidBody, LocalProtocolError, ProtocolError, RemoteProtocolError, UnifiedLLMError
+from ..foundation.hints import Code, Each, Hint
 from ..foundation.json_codec import detached
 from ..foundation.json_paths import pointer
 from .pairs.mapping import ILL_TYPED, NATIVE, IllTyped, are_objects
@@ -54,8 +55,8 @@ def refuse_root(protocol: str, body: Any, error: Exception) -> NoReturn:
     """
     if type(body) is not dict:
         found = _JSON.get(type(body), "value")
-        hint = "; pass JSON text as bytes" if found == "string" else ""
-        raise InvalidBody("", f"{protocol} requires a JSON object, got a {found}{hint}") from error
+        way = Each((Code("pass JSON text as bytes"),), before="; ") if found == "string" else ""
+        raise InvalidBody("", Hint(f"{protocol} requires a JSON object, got a {found}", way)) from error
     reason = str(error) if isinstance(error, IllTyped) else _named(error)
     if isinstance(error, KeyError):
         reason = f"{error} is missing"

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from .errors import InvalidBody
+from .hints import Argument, Either, Give, Hint
 from .json_paths import pointer
 
 if TYPE_CHECKING:
@@ -62,6 +63,5 @@ def _signs(adapter: Adapter, kind: str) -> tuple[tuple[str, ...], tuple[_Mark, .
 
 
 def _other(key: str, kind: str, name: str) -> InvalidBody:
-    return InvalidBody(
-        pointer((key,)), f"the body is of kind {name!r}, but kind={kind!r} was passed; pass kind={name!r}"
-    )
+    mistake = Either((Hint("but ", Argument("kind", kind), " was passed; ", Give.of(kind=name)), f"not {kind!r}"))
+    return InvalidBody(pointer((key,)), Hint(f"the body is of kind {name!r}, ", mistake))

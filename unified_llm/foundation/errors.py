@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from .hints import PYTHON, Each, Give, Hint, Name, Words, rendered
+
 if TYPE_CHECKING:
     from ..losses import Losses
 
@@ -55,6 +57,10 @@ class UnifiedLLMError(Exception):
     """The `RunResult` so far, where the error ended a tool loop after a turn: `responses.resume(error.result, ...)`
     goes on from there, and tools that have run do not run again."""
 
+    def in_words(self, words: Words) -> str:
+        """The text of the error in the words of another front end; `str(error)` is in those of Python."""
+        return (len(self.args) == 1 and rendered(self.args[0], words)) or str(self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         # The constructors of some errors take other arguments than the message.
         return _revived, (type(self), self.args), self.__dict__
@@ -77,7 +83,7 @@ class InvalidBody(UnifiedLLMError, ValueError):
     """
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"{path or '(the whole body)'}: {reason}")
+        super().__init__(Hint(path or "(the whole body)", ": ", reason))
         self.path = path
         self.reason = reason
 
@@ -104,8 +110,9 @@ class UnknownProvider(UnifiedLLMError, LookupError):
     """
 
     def __init__(self, name: str, suggestions: list[str]) -> None:
-        hint = _meant(suggestions) or "; `unified-llm models --providers` lists them; for another pass base_url="
-        super().__init__(f"no provider {name!r}{hint}")
+        others = Each((Hint("; for another ", Give.of("base_url")),))
+        listed = Hint("; `unified-llm models --providers` lists them", others)
+        super().__init__(Hint(f"no provider {name!r}", _meant(suggestions) or listed))
         self.name = name
         self.suggestions = suggestions
 
@@ -157,8 +164,8 @@ class CapabilityLost(UnifiedLLMError):
             for loss in losses[:5]
         ]
         more = f" and {len(losses) - 5} more" if len(losses) > 5 else ""
-        count = f"{len(losses)} {'loss' if len(losses) == 1 else 'losses'}"
-        super().__init__(f"{count} at level 'raise': {'; '.join(told)}{more}; change on_loss or the target")
+        count = f"{len(losses)} {'loss' if len(losses) == 1 else 'losses'} at level 'raise'"
+        super().__init__(Hint(f"{count}: {'; '.join(told)}{more}; change ", Name("on_loss"), " or the target"))
         self.losses = losses
         self.converted = converted
 
@@ -178,7 +185,8 @@ class CapabilityRefused(UnifiedLLMError):
     """
 
     def __init__(self, path: str, capability: str, reason: str) -> None:
-        super().__init__(": ".join(filter(None, (path, capability, reason))))
+        told = [part for each in (path, capability, reason) if each for part in (": ", each)]
+        super().__init__(Hint(*told[1:]))
         self.path = path
         self.capability = capability
         self.reason = reason
@@ -243,8 +251,8 @@ class APIError(UnifiedLLMError):
     `status` is the HTTP status (None where there was no answer), `headers` those of the answer, `body` its document as
     the provider wrote it. `provider`, `model` and `protocol` are those of the request; `hops` the upstreams tried
     before, where there were fallbacks; `unsent` is True where the request certainly did not reach the provider.
-    `method` and `url` (without its query) are those of the request, `hint` is the fix of a common mistake; "" where
-    nothing is known. No key is in any of them.
+    `method` and `url` (without its query) are those of the request, `hint` (a `Hint`, or "") is the fix of a common
+    mistake. No key is in any of them.
 
     >>> import unified_llm as ul
     >>> try:
@@ -280,10 +288,15 @@ class APIError(UnifiedLLMError):
         self.method = self.url = self.hint = ""
 
     def __str__(self) -> str:
-        at = f"{self.method} {self.url}" if self.url else ""
+        return self.in_words(PYTHON)
+
+    def in_words(self, words: Words) -> str:
+        """The text of the error in the words of another front end. What a provider wrote is not changed."""
+        message, hint = rendered(self.message, words) or self.message, rendered(self.hint, words)
         status = f"HTTP {self.status}" if self.status is not None else ""
-        told = ", ".join(filter(None, (status, at)))
-        return f"{self.summary}{f' ({told})' if told else ''}{f'; {self.hint}' if self.hint else ''}"
+        told = ", ".join(filter(None, (status, f"{self.method} {self.url}" if self.url else "")))
+        whose = f"{self.upstream}: " if self.upstream else ""
+        return f"{whose}{message}{f' ({told})' if told else ''}{f'; {hint}' if hint else ''}"
 
     @property
     def summary(self) -> str:

@@ -12,7 +12,9 @@ import sys
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
+from .command_words import command_words
 from .errors import APIError, CapabilityLost
+from .hints import rendered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,9 +120,7 @@ def failure(error: Exception) -> tuple[str, int]:
     >>> failure(ValueError("an empty file"))
     ('an empty file', 2)
     """
-    from .option_names import in_options
-
-    text = in_options(error)
+    text = rendered(error, command_words())
     if isinstance(error, APIError):
         return f"{type(error).__name__}: {text}", 4
     return text, 3 if isinstance(error, CapabilityLost) else 2
@@ -132,6 +132,7 @@ def fail(reason: str | Exception, code: int = 2) -> NoReturn:
 
     if isinstance(reason, Exception):
         reason, code = failure(reason)
+    reason = rendered(reason, command_words())
     sys.stdout.flush()
     print(error_line(reason), file=sys.stderr)
     raise typer.Exit(code)

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from ..foundation.capabilities import is_known, near
+from ..foundation.hints import Hint, Name
 from ..foundation.usage_errors import InvalidArgument
 from .loss import FATES, Loss
 from .report import Losses
@@ -32,19 +33,21 @@ def check_levels(levels: Levels) -> None:
         return
     for level in levels.values() if isinstance(levels, Mapping) else (levels,):
         if level not in _LEVELS:
-            raise InvalidArgument(f"on_loss: unknown level {level!r}; choose one of {', '.join(_LEVELS)}")
+            raise _mistake(f"unknown level {level!r}; choose one of {', '.join(_LEVELS)}")
     for pattern in levels if isinstance(levels, Mapping) else ():
         if not isinstance(pattern, str):
-            raise InvalidArgument(f"on_loss: {pattern!r} is not a glob of capabilities; pass a string")
+            raise _mistake(f"{pattern!r} is not a glob of capabilities; pass a string")
         glob, _, what = pattern.partition("@")
         if what and what != "*" and what not in FATES and what not in SEVERITIES:
             known = ", ".join((*FATES, *SEVERITIES))
-            raise InvalidArgument(f"on_loss: {pattern!r} names {what!r}, neither a fate nor a severity: {known}")
+            raise _mistake(f"{pattern!r} names {what!r}, neither a fate nor a severity: {known}")
         if not is_known(glob):
             meant = f"*@{glob}" if glob in FATES or glob in SEVERITIES else near(glob)
-            raise InvalidArgument(
-                f"on_loss: {pattern!r} matches no capability" + (meant and f"; did you mean {meant!r}?")
-            )
+            raise _mistake(f"{pattern!r} matches no capability" + (meant and f"; did you mean {meant!r}?"))
+
+
+def _mistake(reason: str) -> InvalidArgument:
+    return InvalidArgument(Hint(Name("on_loss"), ": ", reason))
 
 
 def levels_from(text: str) -> Levels:
@@ -58,7 +61,7 @@ def levels_from(text: str) -> Levels:
         entries = [entry.strip() for entry in text.split(",") if entry.strip()]
         for entry in entries:
             if "=" not in entry:
-                raise InvalidArgument(f"on_loss: {entry!r} has no level; write GLOB=LEVEL, such as sampling.*=raise")
+                raise _mistake(f"{entry!r} has no level; write GLOB=LEVEL, such as sampling.*=raise")
         levels = {glob.strip(): level.strip() for glob, _, level in (entry.partition("=") for entry in entries)}
     check_levels(levels)
     return levels  # type: ignore[no-any-return]

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..engine.registry import protocols
 from ..foundation.errors import UnknownProvider
+from ..foundation.hints import Code, Each, Either, Give, Hint
 from ..foundation.urls import filled
 from ..foundation.usage_errors import InvalidArgument
 from .catalog import Catalog, current, near_providers
@@ -99,7 +100,9 @@ class Endpoint:
         for name, where in self.variables.items():
             value = variables.get(name) or next((found for each in where if (found := os.environ.get(each))), "")
             if f"{{{name}}}" in base and not value:
-                raise InvalidArgument(f"{base} needs {name}: pass it, or set {' or '.join(where)}")
+                given = Either((Code("pass it"), Hint(Give.of("variables"), f".{name}")))
+                ways = Each((given, f"set {' or '.join(where)}"))
+                raise InvalidArgument(Hint(f"{base} needs {name}: ", ways))
             base = base.replace(f"{{{name}}}", value)
         for implied, named in self.hosts.items():
             base = base.replace(f"//{implied}", f"//{named}")

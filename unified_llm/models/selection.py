@@ -17,6 +17,7 @@ from ..engine.pairs.reading import Reader
 from ..engine.registry import adapter, split
 from ..foundation import packaged
 from ..foundation.errors import CapabilityRefused, UnknownModel, UnknownProtocol, UnknownProvider
+from ..foundation.hints import Code, Each, Either, Give, Hint
 from ..foundation.json_codec import load
 from ..foundation.usage_errors import InvalidArgument
 from ..losses import Loss, Losses
@@ -175,10 +176,11 @@ def select(
     if force_protocol is not None:
         return _forced(owner, model, known, force_protocol)
     if not offered:
-        raise InvalidArgument(
-            f"no protocol is known to serve {owner.id}/{model}; pass force_protocol= and base_url="
-            + (f" ({owner.note})" if owner.note else "")
-        )
+        # `force_protocol` is an argument of this function alone.
+        way = Either((Code("pass force_protocol= and base_url="), Give.of("protocol", "base_url")))
+        note = f" ({owner.note})" if owner.note else ""
+        reason = f"no protocol is known to serve {owner.id}/{model}"
+        raise InvalidArgument(Hint(reason, Each((way,), before="; "), note))
     reasons = _thinks(known, model) if reasoning is None else reasoning
     asked = _canonical(request, source) if request is not None else {}
     weighed: list[Candidate] = []
@@ -220,10 +222,10 @@ def _forced(owner: Provider, model: str, known: CatalogModel | None, wanted: str
         return ProtocolChoice(
             owner, model, known, (Candidate(replace(best, dialect=dialect or best.dialect)),), forced=True
         )
-    raise InvalidArgument(
-        f"no known {protocol} endpoint for {owner.id}; known: {', '.join(owner.protocols) or 'none'}; "
-        "pass base_url= to use it anyway"
-    )
+    known_ones = ", ".join(owner.protocols) or "none"
+    way = Each((Hint(Give.of("base_url"), " to use it anyway"),), before="; ")
+    reason = f"no known {protocol} endpoint for {owner.id}; known: {known_ones}"
+    raise InvalidArgument(Hint(reason, way))
 
 
 def _custom(provider_id: str, model: str, wanted: str, base_url: str) -> ProtocolChoice:

@@ -17,6 +17,7 @@ from typing import Any
 
 from ..engine.pairs.writing import Writer
 from ..foundation.errors import CapabilityRefused
+from ..foundation.hints import Argument, Each, Hint
 from ..losses import Levels, Losses
 
 __all__ = ["prompt_of", "refuse"]
@@ -52,8 +53,9 @@ def refuse(node: Node, prompt: list[Node], losses: Losses, writer: Writer, level
     if type(count) is int and count > 1 and not _is_judged(_ANSWERS, levels):
         for loss in losses:
             if loss.capability == _ANSWERS and loss.fate == "lost":
-                reason = f"n={count} is not supported: {loss.detail}; set n=1 or on_loss={{{_ANSWERS!r}: 'ignore'}}"
-                raise CapabilityRefused(loss.path, loss.capability, reason)
+                ways = Each(("set n=1", Argument("on_loss", {_ANSWERS: "ignore"})), " or ")
+                why = Hint(f"n={count} is not supported: {loss.detail}; ", ways)
+                raise CapabilityRefused(loss.path, loss.capability, why)
     if not node.get("input"):
         for loss in losses:
             if loss.capability in _STORED and loss.fate == "lost":

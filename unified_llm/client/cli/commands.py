@@ -20,7 +20,6 @@ import typer
 
 from ...foundation.errors import APIError, UnifiedLLMError, UnknownProvider
 from ...foundation.json_codec import dump
-from ...foundation.option_names import in_options
 from ...foundation.terminal import columns, fail, failure, printable, read_input
 from ...losses import Losses, levels_from
 
@@ -171,7 +170,7 @@ def run(
         fail(f"{file}: {error.strerror or error}{hint}")
     except UnknownProvider as error:
         named = model or ""
-        fail(f"{in_options(error)}; a model is named provider/model" if named and "/" not in named else error)
+        fail(f"{failure(error)[0]}; a model is named provider/model" if named and "/" not in named else error)
     except (UnifiedLLMError, ValueError) as error:
         fail(error)
     if not as_json:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ...engine.pairs.mapping import json_types
 from ...foundation.errors import InvalidBody
+from ...foundation.hints import Argument, Each, Hint
 from ...foundation.json_paths import pointer
 
 __all__ = ["check_settings", "unknown_effort"]
@@ -62,7 +63,8 @@ def _check_by_model(settings: Node) -> None:
             check_fields(value, (name,))
     effort = made.reasoning.effort if made.reasoning is not None else None
     if effort is not None and (unknown := unknown_effort(effort)):
-        raise InvalidBody("/reasoning/effort", f"{unknown}; pass a provider's own word in extra_body=")
+        way = Each((Hint("pass a provider's own word in ", Argument("extra_body")),), before="; ")
+        raise InvalidBody("/reasoning/effort", Hint(unknown, way))
 
 
 def unknown_effort(effort: str) -> str | None:

@@ -24,6 +24,7 @@ from ...foundation.errors import (
     RateLimitError,
     ServerError,
 )
+from ...foundation.hints import Argument, Code, Each, Either, Give, Hint, Name
 from ...models.catalog import current
 from ...models.endpoints import provider
 from ...models.provider_table import table
@@ -37,8 +38,9 @@ __all__ = ["advice", "owner_of"]
 _VERSION = re.compile(r"/v\d+(alpha|beta)?\d*$")
 _MISSING = frozenset((404, 405))
 _NO_TLS = "WRONG_VERSION_NUMBER"  # of OpenSSL, where a server answers in plain text
+_BASE_URL = Name("base_url")
 _STORED = re.compile(r"\b(response|interaction|conversation)\b", re.IGNORECASE)
-_LATER = "try again later, or name fallbacks in models="
+_LATER, _FALLBACKS = "try again later", Hint("name fallbacks in ", Argument("models"))
 # The first class that fits.
 _USUAL: tuple[tuple[type[APIError], str], ...] = (
     (ContextOverflowError, "shorten the input, or use a model with a larger context window"),
@@ -50,17 +52,19 @@ _USUAL: tuple[tuple[type[APIError], str], ...] = (
     (ServerError, _LATER),
     (APITimeoutError, _LATER),
 )
-_NOT_STORED = "pass previous=<the result>, or the id of a response that this provider stores"
+_ID = "the id of a response that this provider stores"
+_NOT_STORED = Hint(Either((Hint("pass ", Argument("previous"), "<the result>, or ", _ID), f"pass {_ID}")))
+_LISTED = Code("client.models.list() shows the models of this server")
 _BY_CODE = {
     "previous_response_not_found": _NOT_STORED,
-    "unreadable_answer": "check base_url",
-    "timeout": "raise timeout=, or use stream=True",
-    "total_timeout": "raise total_timeout=",
+    "unreadable_answer": Hint("check ", Name("base_url")),
+    "timeout": Hint(Each((Hint("raise ", Argument("timeout")), Hint("use ", Argument("stream", True))))),
+    "total_timeout": Hint("raise ", Argument("total_timeout")),
 }
 
 
 def advice(error: APIError, upstream: Upstream, model: str | None, kind: str) -> str:
-    """What to do about an error of a request of that kind; "" where nothing is known."""
+    """What to do about an error of a request of that kind, as a `Hint`; "" where nothing is known."""
     if isinstance(error, APIConnectionError) and error.code == "connection_failed":
         return _connection(error, upstream)
     if isinstance(error, AuthenticationError):
@@ -71,18 +75,18 @@ def advice(error: APIError, upstream: Upstream, model: str | None, kind: str) ->
     if error.code in _BY_CODE:
         return _BY_CODE[error.code]
     usual = next((text for type_, text in _USUAL if isinstance(error, type_)), "")
-    if usual == _LATER and error.retry_after:
-        return usual.replace("try again later", f"wait {error.retry_after:g} s")
-    return usual
+    if usual != _LATER:
+        return usual
+    return Hint(Each((f"wait {error.retry_after:g} s" if error.retry_after else usual, _FALLBACKS)))
 
 
 def _connection(error: APIError, upstream: Upstream) -> str:
     base = upstream.base_url
     if _NO_TLS in error.message:
-        return f"the server does not use TLS; use base_url={'http' + base.removeprefix('https')!r}"
+        return Hint("the server does not use TLS; use ", Argument("base_url", f"http{base.removeprefix('https')}"))
     if _is_hosted(upstream):
         return "check the network connection and the proxy settings"
-    return "check that the server is running and that base_url is right"
+    return Hint("check that the server is running and that ", _BASE_URL, " is right")
 
 
 def _is_hosted(upstream: Upstream) -> bool:
@@ -98,10 +102,11 @@ def _url(upstream: Upstream) -> str:
     known = split(upstream.protocol)[0]
     for route in known.routes:
         if "{" not in route.path and base.endswith(f"/{route.path.strip('/')}"):
-            return f"base_url ends with a route; use base_url={base.removesuffix('/' + route.path.strip('/'))!r}"
+            meant = Argument("base_url", base.removesuffix(f"/{route.path.strip('/')}"))
+            return Hint(_BASE_URL, " ends with a route; use ", meant)
     version = _usual_version(known.protocol)
     if version and not _VERSION.search(base):
-        return f"base_url has no version; did you mean base_url={base + version!r}?"
+        return Hint(_BASE_URL, " has no version; did you mean ", Argument("base_url", base + version), "?")
     return ""
 
 
@@ -124,8 +129,8 @@ def _missing(error: APIError, upstream: Upstream, model: str | None) -> str:
         return ""
     owner = owner_of(model)
     if owner is None or owner == upstream.provider or upstream.provider is None:
-        return "client.models.list() shows the models of this server"
-    return f"{model} is a model of {owner}; use model='{owner}/{model}'"
+        return Hint(Either((_LISTED, "check the name of the model")))
+    return Hint(f"{model} is a model of {owner}; use ", Argument("model", f"{owner}/{model}"))
 
 
 def owner_of(model: str) -> str | None:
@@ -143,7 +148,10 @@ def _key(upstream: Upstream) -> str:
     names = provider(upstream.provider or "").key_env if row else ()
     if upstream.secrets.has_scheme():
         return f"pass the key without {SCHEME!r}"
-    return f"check the key in {' or '.join(names)}, or pass api_key=" if names else "check the key passed as api_key="
+    if names:
+        return Hint(Each((f"check the key in {' or '.join(names)}", Give.of("api_key"))))
+    option = Hint("check the key in the variable of ", Argument("api_key_env"))
+    return Hint(Either((Hint("check the key passed as ", Argument("api_key")), option)))
 
 
 def _own_server(error: APIError, upstream: Upstream, model: str | None) -> str:
@@ -152,7 +160,8 @@ def _own_server(error: APIError, upstream: Upstream, model: str | None) -> str:
     if not own or not model or not error.message.startswith(NO_KEY):
         return ""
     name = f"{upstream.provider}/{model}" if upstream.provider else model
-    return f"if the server itself has a model {name!r}, pass its URL as upstream= and not as base_url="
+    if_its_own = f"if the server itself has a model {name!r}, pass its URL as "
+    return Hint(if_its_own, Argument("upstream"), " and not as ", Argument("base_url"))
 
 
 def _issuer(upstream: Upstream) -> str | None:

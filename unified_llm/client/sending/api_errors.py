@@ -36,6 +36,7 @@ from ...foundation.errors import (
     ServerError,
     StreamInterruptedError,
 )
+from ...foundation.hints import Argument, Code, Either, Hint, Name
 from ...foundation.json_codec import detached, dump, parse
 from ...foundation.terminal import printable
 from ..upstreams.upstream import Upstream
@@ -140,10 +141,8 @@ def _redirected(upstream: Upstream, status: int, headers: Mapping[str, str]) -> 
     """Where a redirect leads, without its query: it may hold credentials."""
     where = headers.get("location", "").partition("?")[0].partition("#")[0]
     told = f" to {printable(upstream.hide(where))[:_SHOWN]}" if where else ""
-    return (
-        f"the server redirects{told}; redirects are not followed, because credentials stay at their origin: "
-        "set base_url to the address that answers"
-    )
+    why = "redirects are not followed, because credentials stay at their origin"
+    return Hint(f"the server redirects{told}; {why}: set ", Name("base_url"), " to the address that answers")
 
 
 def failed(
@@ -181,7 +180,8 @@ def _hint(body: Any, status: int | None) -> str:
     if isinstance(body, str) and _PAGE.match(body):
         title = _TITLE.search(body)
         named = f" ({printable(html.unescape(' '.join(title[2].split())))!r})" if title else ""
-        return f"the server returned {answered} with an HTML page{named} instead of an API error; check base_url"
+        reason = f"the server returned {answered} with an HTML page{named} instead of an API error; check "
+        return Hint(reason, Name("base_url"))
     words = _words(body)
     return (
         f"the server returned {answered}: {words}"
@@ -278,6 +278,8 @@ _UNSENT = (
 )
 
 
+_HEADERS = Either((Code(" and headers"),))  # which no command has
+_UNSENDABLE = Hint("the request cannot be sent; check ", Name("base_url"), _HEADERS)
 _TIMED_OUT = {
     "Connect": "timed out connecting",
     "Read": "timed out reading the response",
@@ -303,7 +305,7 @@ def unreachable(upstream: Upstream, error: Exception, model: str | None, *, begu
         )
     elif isinstance(error, (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol)):
         # Nothing was sent, and nothing will be: the text of such an error quotes what it could not send.
-        kind, message, code = APIConnectionError, "the request cannot be sent; check base_url and headers", "unsendable"
+        kind, message, code = APIConnectionError, _UNSENDABLE, "unsendable"
     elif begun:
         kind, message, code = (
             StreamInterruptedError,
@@ -327,7 +329,7 @@ def overdue(error: DeadlineReached) -> APITimeoutError:
     """The error where the total time of a run was over between its requests, with tools or hooks running."""
     message = f"timed out: {error}"
     found = APITimeoutError(message, error={"type": "timeout", "code": "total_timeout", "message": message})
-    found.hint = "raise total_timeout="
+    found.hint = Hint("raise ", Argument("total_timeout"))
     return found
 
 
@@ -379,7 +381,7 @@ def _made(
     """An error of an upstream, with whose it is."""
     return kind(
         error["message"],
-        error=error,
+        error={**error, "message": str(error["message"])},
         provider=upstream.provider or httpx2.URL(upstream.base_url).host,
         model=model,
         protocol=upstream.protocol,

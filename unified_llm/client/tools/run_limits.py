@@ -8,6 +8,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from ...foundation.errors import InvalidBody, UnknownModel, UnknownProvider
+from ...foundation.hints import Argument, Either, Hint
 from ...foundation.run_errors import ToolLoopLimitError, UnknownPrice
 from .run_results import RunResult, Step
 
@@ -90,11 +91,10 @@ class Limits:
     def check_turns(self, steps: Sequence[Step]) -> None:
         """Raise `ToolLoopLimitError` where there may be no other turn."""
         if len(steps) >= self.max_turns:
-            self._stop(
-                "max_turns",
-                f"no final response after max_turns={self.max_turns}; raise it or continue from error.result",
-                steps,
-            )
+            turns = f"{self.max_turns} turn{'s' if self.max_turns > 1 else ''}"
+            limit = Argument("max_turns", self.max_turns)
+            after = Either((Hint(limit, "; raise it or continue from error.result"), turns))
+            self._stop("max_turns", Hint("no final response after ", after), steps)
 
     def _stop(self, limit: str, reason: str, steps: Sequence[Step]) -> None:
         raise ToolLoopLimitError(reason, RunResult(tuple(steps), "limit"), limit)

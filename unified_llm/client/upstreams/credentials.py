@@ -14,6 +14,7 @@ from typing import Any
 import httpx2
 
 from ...foundation.errors import AuthenticationError
+from ...foundation.hints import Argument, Code, Each, Either, Hint
 from .redaction import Secrets, is_sendable
 from .tokens import Tokens
 
@@ -143,9 +144,7 @@ class KeyAuth(httpx2.Auth):
             self._last = key, header
             return header
         if self.needed:
-            given = "pass api_key= to Client() or http_client()"
-            where = f"set {' or '.join(self.env)}, or {given}" if self.env else given
-            raise _unusable(f"{NO_KEY}{whose}; {where}")
+            raise _unusable(Hint(f"{NO_KEY}{whose}", _ways(self.env)))
         return None
 
 
@@ -233,5 +232,18 @@ def register(
         raise _unusable(f"the header {wrong} {_UNSENDABLE}")
 
 
+_IN_PYTHON = Code("pass api_key= to Client() or http_client()")
+
+
+def _ways(env: Sequence[str]) -> Each:
+    """How to give a key: by the variables of the provider, or else by one that an option or a field names."""
+    if env:
+        return Each((f"set {' or '.join(env)}", _IN_PYTHON), before="; ")
+    option, field = Argument("api_key_env", "NAME"), Argument("key_env")
+    named = "the variable that holds the key"
+    way = Either((_IN_PYTHON, Hint("pass ", option, f", {named}"), Hint("set ", field, f" to {named}")))
+    return Each((way,), before="; ")
+
+
 def _unusable(message: str) -> AuthenticationError:
-    return AuthenticationError(message, error={"type": "authentication", "message": message})
+    return AuthenticationError(message, error={"type": "authentication", "message": str(message)})

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from ...foundation.hints import Words
+from ...foundation.json_codec import dump
 from ...foundation.usage_errors import InvalidArgument
 from ...passes.keyword_arguments import texts_in
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from ...models.names import ProtocolName
     from ..params import Key
 
-__all__ = ["FIELDS", "UpstreamKeywords", "check_row", "meanings", "row_of_environment", "rows_of"]
+__all__ = ["FIELDS", "FILE", "UpstreamKeywords", "check_row", "meanings", "row_of_environment", "rows_of"]
 
 
 class UpstreamKeywords(TypedDict, total=False):
@@ -81,6 +83,20 @@ FIELDS = frozenset(
     "audience price".split()
 )
 """The keys of a table `[upstreams.NAME]`."""
+
+
+class _File(Words):
+    give = "set"
+    has_code = False
+
+    def argument(self, name: str, value: Any = None) -> str | None:
+        if name not in FIELDS:
+            return None
+        return name if value is None else f"{name} = {dump(value).decode()}"
+
+
+FILE: Words = _File()
+"""The words of a table `[upstreams.NAME]`."""
 
 
 def rows_of(path: str | Path) -> dict[str, dict[str, Any]]:

@@ -10,15 +10,19 @@ from typing import Any, NamedTuple
 import httpx2
 
 from ...foundation.errors import InvalidBody
+from ...foundation.hints import Argument, Code, Either, Hint
 from ...models.catalog import current
 from ...models.provider_table import aliases, table
 from .options import UpstreamKeywords
 
-__all__ = ["check_names", "check_reference", "check_url", "is_provider", "join", "respelled", "taken_apart"]
+__all__ = ["AT_MODEL", "check_names", "check_reference", "check_url", "is_provider", "join", "respelled", "taken_apart"]
 
 _HOST = re.compile(r"(localhost|\d+\.\d+\.\d+\.\d+|[\w.-]+:\d+)(:\d+)?")
 _SLASHES = re.compile(r"(https?):/?(?!/)")
 _SCHEMES = ("http", "https")
+AT_MODEL = Hint(Either((Code("/model"), Argument("model"), "model")))
+"""Where the name of a model is wrong: the path of an `InvalidBody`."""
+_AT_BASE_URL = Hint(Either((Code("/base_url"), Argument("base_url"), "base_url")))
 
 
 def check_names(given: Iterable[str], fields: Iterable[str]) -> None:
@@ -40,10 +44,10 @@ def check_url(url: str) -> None:
     if there and scheme.lower() in _SCHEMES:
         return
     if there:
-        raise InvalidBody("/base_url", f"the scheme {scheme!r} is not supported; use 'http://' or 'https://'")
+        raise InvalidBody(_AT_BASE_URL, f"the scheme {scheme!r} is not supported; use 'http://' or 'https://'")
     meant = _SLASHES.sub(r"\1://", shown, count=1)
     meant = meant if meant != shown or shown == "..." else f"http://{shown}"
-    raise InvalidBody("/base_url", f"{shown!r} has no scheme; did you mean {meant!r}?")
+    raise InvalidBody(_AT_BASE_URL, f"{shown!r} has no scheme; did you mean {meant!r}?")
 
 
 def check_reference(name: str, ref: str) -> None:
@@ -52,7 +56,7 @@ def check_reference(name: str, ref: str) -> None:
         check_url(ref)
     meant = respelled(ref)
     if meant is not None:
-        raise InvalidBody("/model", f"{ref!r} has a colon after the provider; use {meant!r}")
+        raise InvalidBody(AT_MODEL, f"{ref!r} has a colon after the provider; use {meant!r}")
 
 
 def respelled(ref: str) -> str | None:
@@ -90,7 +94,7 @@ def taken_apart(url: str) -> Parts:
     except (httpx2.InvalidURL, ValueError):
         found = None
     if found is None:
-        raise InvalidBody("/base_url", "not a valid URL; pass one such as 'http://localhost:8000/v1'")
+        raise InvalidBody(_AT_BASE_URL, "not a valid URL; pass one such as 'http://localhost:8000/v1'")
     listed = {name: found.params.get_list(name) for name in found.params}
     query = {name: values if len(values) > 1 else values[0] for name, values in listed.items()}
     secret = bool(found.userinfo or found.query)

@@ -15,6 +15,7 @@ import httpx2
 
 from ...engine.registry import adapter, protocols
 from ...foundation.errors import UnknownProtocol
+from ...foundation.hints import Each, Give, Hint, rendered
 from ...foundation.urls import check_headers, filled
 from ...foundation.usage_errors import InvalidArgument, MissingExtra
 from ...models.endpoints import Endpoint, Provider, provider
@@ -26,7 +27,7 @@ from .credentials import KeyAuth
 from .known_hosts import hosts, spoken_at
 from .loading import AUTO, Copied, from_sdk, loaded
 from .logins import auth_of, keyed, logged_in, with_key
-from .options import UpstreamKeywords, check_row, meanings, row_of_environment, rows_of
+from .options import FILE, UpstreamKeywords, check_row, meanings, row_of_environment, rows_of
 from .redaction import Secrets
 from .references import check_names, check_reference, check_url, join, taken_apart
 from .tokens import check_login
@@ -164,7 +165,7 @@ class Upstream(Copied):
                 check_row(row)
                 found[name] = _of_row(dict(row))
             except (ValueError, LookupError, MissingExtra) as error:
-                raise InvalidArgument(f"{path}: [upstreams.{name}]: {error}") from error
+                raise InvalidArgument(f"{path}: [upstreams.{name}]: {rendered(error, FILE)}") from error
         return found
 
     @property
@@ -325,7 +326,8 @@ def _first(owner: Provider, protocol: str | None) -> Endpoint:
         if protocol is None or protocol in (endpoint.protocol, endpoint.target):
             return endpoint
     told = f" in {protocol}" if protocol else ""
-    raise InvalidArgument(f"no known endpoint for provider {owner.id}{told}; pass protocol= and base_url=")
+    way = Each((Give.of("protocol", "base_url"),), before="; ")
+    raise InvalidArgument(Hint(f"no known endpoint for provider {owner.id}{told}", way))
 
 
 def _made(
