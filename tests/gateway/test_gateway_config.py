@@ -144,6 +144,31 @@ def test_another_address_is_checked_too() -> None:
     assert run("--listen", "0.0.0.0:80")[0] == 2
 
 
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('[gateway]\nproviders = ["qqqqqqqq"]', "gateway.providers: no provider 'qqqqqqqq'; `unified-llm models "
+         "--providers` lists them"),
+        ('[upstreams.a]\nmodel = "qqqqqqqq/x"', "[upstreams.a]: no provider 'qqqqqqqq'; `unified-llm models "
+         "--providers` lists them; for another set base_url"),
+        ('[upstreams.a]\nmodel = "groq/"\nprotocol = "anthropic-messages"',
+         "[upstreams.a]: no known endpoint for provider groq in anthropic-messages; set protocol and base_url"),
+        ('[upstreams.a]\nmodel = "azure/x"', "[upstreams.a]: https://{resource}.openai.azure.com/openai/v1 needs "
+         "resource: set variables.resource, or set AZURE_RESOURCE_NAME"),
+        ('[upstreams.a]\nbase_url = "localhost:80"',
+         "[upstreams.a]: base_url: 'localhost:80' has no scheme; did you mean 'http://localhost:80'?"),
+    ],
+)  # fmt: skip
+def test_advice_is_in_the_words_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, problem: str
+) -> None:
+    """They were those of Python: `pass base_url=`."""
+    monkeypatch.delenv("AZURE_RESOURCE_NAME", raising=False)
+    path = written(tmp_path, text)
+    code, _, err = run("check", "--config", str(path))
+    assert (code, err.replace(f"{path}: ", "")) == (2, f"unified-llm: {problem}\n")
+
+
 @pytest.mark.parametrize("command", [("check",), ()])
 @pytest.mark.parametrize(
     ("text", "problem"),

@@ -37,6 +37,14 @@ def table(**models: Any) -> Router:
     return Router(config(models=models, gateway={"providers": ["local", "openai", "anthropic"]}), upstreams)
 
 
+def test_a_client_is_advised_to_set_nothing_that_it_cannot() -> None:
+    """It was advised to pass arguments of Python."""
+    router = Router(config(gateway={"providers": ["sap-ai-core"]}), {})
+    with pytest.raises(Refusal) as caught:
+        router.resolve("sap-ai-core/x", Key(), None)
+    assert (caught.value.status, str(caught.value)) == (404, "no protocol is known to serve sap-ai-core/x")
+
+
 def routed(
     router: Router, model: str | None, key: Key | None = None, named: str | None = None
 ) -> list[tuple[Any, Any]]:

@@ -27,6 +27,7 @@ from ...foundation.errors import (
     UnknownProtocol,
     UnknownProvider,
 )
+from ...foundation.hints import NO_WORDS, rendered
 from ...foundation.usage_errors import InvalidArgument, MissingExtra
 from ...losses import Levels, check_levels
 from ...models.catalog import current
@@ -117,7 +118,7 @@ class Router:
                 if login:
                     check_login(login)
             except (UnknownProvider, MissingExtra) as error:
-                yield f"gateway.providers: {error}"
+                yield f"gateway.providers: {rendered(error, NO_WORDS)}"
         for name, upstream in self.upstreams.items():
             try:
                 split(upstream.protocol)
@@ -311,7 +312,8 @@ class Router:
             try:
                 found = make()
             except (UnifiedLLMError, ValueError) as error:
-                raise Refusal(404, "not_found", str(error), code="model_not_found") from None
+                reason = rendered(error, NO_WORDS)
+                raise Refusal(404, "not_found", reason, code="model_not_found") from None
             self._made[which] = found
             if len(self._made) > _MOST:
                 self._made.popitem(last=False)
