@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 from client.asking import openai, refusal
+from gateway.background import begun, ended
 from gateway.serving import House, config
 from gateway.test_gateway_access import ROUTES
 from unified_llm.client.transports import route_matching
@@ -43,6 +44,23 @@ def test_a_client_is_advised_to_set_nothing_that_it_cannot() -> None:
     with pytest.raises(Refusal) as caught:
         router.resolve("sap-ai-core/x", Key(), None)
     assert (caught.value.status, str(caught.value)) == (404, "no protocol is known to serve sap-ai-core/x")
+
+
+@pytest.mark.parametrize("way", ["passed through", "converted", "in the background"])
+def test_a_client_learns_that_a_key_is_missing_and_of_no_argument(
+    house: House, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """It was advised to pass `api_key=` to a class of Python."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    gateway = house.gateway(gateway={"providers": ["openai"]})
+    path, model = "/v1/responses", "openai/gpt-5.5"
+    if way == "converted":
+        found = ask(house, gateway, model, "/v1/messages", max_tokens=9).json()
+    elif way == "passed through":
+        found = house.ask(gateway, "POST", path, json={"model": model, "input": "Hi"}).json()
+    else:
+        found = ended(house, gateway, path, begun(house, gateway, path, model)["id"])
+    assert found["error"]["message"] == "no API key for openai; set OPENAI_API_KEY"
 
 
 def routed(

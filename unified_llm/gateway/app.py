@@ -23,6 +23,7 @@ from ..client.transports.translator import Incoming, OnUsage, Reply, Translator
 from ..engine.conversation_api import CONVERSATIONS
 from ..engine.file_api import CACHE_KINDS, KINDS
 from ..foundation.errors import APIConnectionError, APIError, APITimeoutError, CapabilityLost
+from ..foundation.hints import NO_WORDS
 from ..foundation.secret import Secret
 from .access.callers import Access, Key
 from .access.quota import Quota
@@ -385,6 +386,7 @@ class Gateway:
             on_usage=meter,
             on_losses=self.recorder.lost,
             telemetry=self.recorder.telemetry,
+            words=NO_WORDS,
         )
 
     async def _stored(self, match: Match, key: Key, query: Mapping[str, str], secret: Secret) -> Whole | Events:

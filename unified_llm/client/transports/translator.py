@@ -28,6 +28,7 @@ from ...foundation.errors import (
     UnknownProtocol,
     UnknownProvider,
 )
+from ...foundation.hints import PYTHON, Hint, Words
 from ...foundation.json_codec import Parsed, dump, dump_indented
 from ...foundation.secret import Secret, SecretLike
 from ...foundation.urls import filled
@@ -98,6 +99,7 @@ class Translator:
     process if not given. `on_failure` is called with each upstream that failed, and its error; `on_usage` at the end of
     each response with its head (`Left` where the client left before that), the canonical usage (None where the upstream
     gave none or the client left), and the number of events. `telemetry` has hooks of the requests to upstreams.
+    `words` are those of its clients, in which errors advise them.
     """
 
     def __init__(
@@ -114,6 +116,7 @@ class Translator:
         on_usage: OnUsage | None = None,
         retry: Retry | None = None,
         telemetry: Telemetry = SILENT,
+        words: Words = PYTHON,
         **options: Any,
     ) -> None:
         self._given: Given = Given(upstreams, options)
@@ -127,6 +130,7 @@ class Translator:
         self.on_failure = on_failure
         self.on_usage = on_usage
         self.telemetry = telemetry
+        self.words = words
         # The SDK above tries again by itself; twice is many times.
         self.retry: Retry = retry if retry is not None else Retry.never()
         self.memory: Memory = Memory(secret=self.secret)
@@ -338,6 +342,8 @@ class Translator:
     def error_reply(self, error: APIError, surface: str) -> Reply:
         """An error in the surface's own shape, from the provider's document where there is one."""
         fields = dict(error.error) or {"type": "not_found" if isinstance(error, NotFoundError) else "invalid_request"}
+        if isinstance(error.message, Hint):
+            fields["message"] = error.message.in_words(self.words)
         fields.setdefault("message", error.message)
         if error.status is not None:
             fields.setdefault("status", error.status)

@@ -24,6 +24,7 @@ from ...client.transports.translator import Reply, Translator
 from ...client.upstreams.upstream import Upstream
 from ...engine.registry import adapter
 from ...foundation.errors import APIError, InvalidBody, InvalidRequestError
+from ...foundation.hints import NO_WORDS
 from ...foundation.secret import Secret
 from ...losses import Losses
 from ...passes.convert import Converted, convert, write
@@ -176,6 +177,6 @@ async def passed_reply(wire: AsyncWire, straight: Direct, secret: Secret) -> Pas
     except APIError as error:
         if type(error) is InvalidRequestError and straight.is_repairable(error):
             return None
-        translator = Translator([straight.upstream], secret=secret)
+        translator = Translator([straight.upstream], secret=secret, words=NO_WORDS)
         return translator.error_reply(with_status(error), straight.protocol)
     return Passed(answer, straight.protocol)

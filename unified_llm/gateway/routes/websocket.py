@@ -24,6 +24,7 @@ from ...client.transports.route_matching import Match, recognize
 from ...client.transports.translator import Reply, Translator
 from ...engine.registry import adapter
 from ...foundation.errors import APIError, InvalidBody
+from ...foundation.hints import NO_WORDS
 from ...foundation.json_codec import dump, parse
 from ...passes.convert import convert
 from ...streams.collect_and_decompose import decompose
@@ -318,7 +319,7 @@ class Session:
                 memory.recalled(parse(content), surface, ())
             exchange = convert(content, source=surface, target=surface).exchange
         except APIError as error:
-            reply = Translator([], secret=secret).error_reply(error, surface)
+            reply = Translator([], secret=secret, words=NO_WORDS).error_reply(error, surface)
             await self._send_error(lane, parse(reply.content), reply.status)
             return False
         except InvalidBody as error:

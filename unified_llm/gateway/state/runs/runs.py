@@ -25,6 +25,7 @@ from ....client.transports.stream_translation import SurfaceStream
 from ....client.transports.translator import Incoming, Translator
 from ....engine.registry import adapter
 from ....foundation.errors import APIError, CapabilityLost
+from ....foundation.hints import NO_WORDS, rendered
 from ....foundation.json_codec import dump, parse
 from ....foundation.secret import Secret
 from ....passes.convert import convert, write
@@ -241,7 +242,7 @@ class Runs:
                     await stream.aclose()
                     surface.leave()
             except APIError as error:
-                await self._ended(writer, "failed", {**error.error, "message": error.message})
+                await self._ended(writer, "failed", {**error.error, "message": rendered(error.message, NO_WORDS)})
             except Refusal as refusal:
                 await self._ended(writer, "failed", refusal.error())
             except CapabilityLost as error:
