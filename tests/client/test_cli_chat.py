@@ -307,7 +307,7 @@ def test_losses_go_to_stderr_and_a_level_can_be_set() -> None:
         ("", ["-m", "local/echo"], 2, "a request is a JSON document"),
         ('{"input": "Hi"}', ["-m", "local/echo", "--on-loss", "seed=raise"], 2, "did you mean 'sampling.seed'?"),
         ('{"input": "Hi"}', ["-m", "local/echo", "--on-loss", "sampling=raise"], 2, "did you mean 'sampling.*'?"),
-        ('{"input": "Hi"}', ["-m", "local/echo", "--on-loss", "x"], 2, "on_loss"),
+        ('{"input": "Hi"}', ["-m", "local/echo", "--on-loss", "x"], 2, "--on-loss: unknown level 'x'"),
         ('{"input": "[[error 400]]"}', ["-m", "local/echo"], 4, "InvalidRequestError"),
     ],
 )
