@@ -161,7 +161,7 @@ SHOWN_AS_SOUND = ["amazon-converse", "google-generate-content", "google-interact
 
 
 def returned(surface: str, change: Callable[[str], str] = str) -> Node:
-    """What Chat is sent of a spoken answer that a client of this surface kept, whose JSON was changed by it."""
+    """What Chat is sent of an answer as audio that a client of this surface kept, whose JSON was changed by it."""
     answer = spoken(data=base64.b64encode(b"RIFF sound").decode(), transcript="Hello there")
     told = ul.convert(answer, source=CHAT, target=surface, kind="response", secret="s").value
     history = json.loads(change(json.dumps(HISTORY[surface](told))))
@@ -170,11 +170,11 @@ def returned(surface: str, change: Callable[[str], str] = str) -> Node:
 
 
 @pytest.mark.parametrize("surface", [*SHOWN_AS_SOUND, MESSAGES, RESPONSES])
-def test_a_spoken_answer_returns_by_its_id_whether_or_not_a_client_is_shown_its_transcript(surface: str) -> None:
+def test_an_answer_as_audio_returns_by_its_id_whether_or_not_its_transcript_is_shown(surface: str) -> None:
     assert returned(surface)["audio"] == {"id": "a"}
 
 
 @pytest.mark.parametrize("surface", [MESSAGES, RESPONSES])
-def test_a_spoken_answer_whose_words_a_client_changed_does_not_return(surface: str) -> None:
+def test_an_answer_as_audio_whose_words_a_client_changed_does_not_return(surface: str) -> None:
     message = returned(surface, lambda text: text.replace('"Hello there"', '"Goodbye"'))
     assert "audio" not in message and "Goodbye" in json.dumps(message)
