@@ -75,3 +75,33 @@ def test_the_tools_that_a_client_found_are_named(target: str) -> None:
     for number in (0, 1):
         path = f"/messages/2/content/0/content/{number}/tool_name"
         assert told(done)[path] == ("tools.deferred", "approximated")
+
+
+def test_a_tool_is_loaded_at_once_where_claude_takes_no_such_search() -> None:
+    """A search that the client of Responses executes is none of Claude's, and what it found has no form there."""
+    search = {"type": "tool_search", "execution": "client", "description": "Find.", "parameters": {"type": "object"}}
+    function = {"type": "function", "name": "refund", "parameters": {"type": "object"}, "defer_loading": True}
+    body: Node = {"model": "m", "input": "q", "tools": [search, function]}
+    done = ul.convert(body, source=RESPONSES, target=MESSAGES, model="m")
+    assert [(each["name"], "defer_loading" in each) for each in done.value["tools"]] == [("refund", False)]
+    assert told(done)["/tools/1/defer_loading"] == ("tools.deferred", "lost")
+    hosted = ul.convert({**body, "tools": [{"type": "tool_search"}, function]}, source=RESPONSES, target=MESSAGES)
+    assert hosted.value["tools"][1]["defer_loading"] is True
+
+
+def test_what_a_search_found_may_be_deferred_in_interactions() -> None:
+    function = {"type": "function", "name": "refund", "parameters": {"type": "object"}, "defer_loading": True}
+    found = [
+        {"type": "tool_search_call", "call_id": "c", "execution": "client", "arguments": {}, "status": "completed"},
+        {"type": "tool_search_output", "call_id": "c", "execution": "client", "tools": [function]},
+    ]
+    body = {"model": "m", "input": [{"role": "user", "content": "q"}, *found], "tools": [{"type": "tool_search"}]}
+    done = ul.convert(body, source=RESPONSES, target=INTERACTIONS, model="m")
+    assert done.value["input"][-1]["result"][0]["defer_loading"] is True
+
+
+def test_a_canonical_request_whose_results_name_tools_keeps_them_deferred() -> None:
+    request = ul.read(SEARCHED, MESSAGES, "request").dump()
+    request.pop("extra", None)
+    written = ul.write(request, MESSAGES, "request").value
+    assert [each.get("defer_loading") for each in written["tools"]] == [None, True, True]

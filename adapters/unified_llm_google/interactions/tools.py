@@ -252,13 +252,16 @@ tools.cannot("shell local_shell apply_patch", "Interactions has no such tool")
 tools.cannot("image_generation", "images are requested by response_format")
 
 
-def write_tools(declared: list[Node], w: Writer) -> list[Any]:
-    """The tools, one after the other: a pair may need the name under which a tool came."""
+def write_tools(declared: list[Node], w: Writer, found: bool = False) -> list[Any]:
+    """The tools, one after the other: a pair may need the name under which a tool came.
+
+    What a search `found` may be deferred; what a request declares, only where a tool searches for it.
+    """
     usual = write_usual_functions(declared, w)
     if usual is not None:
         return usual
     out: list[Any] = []
-    searched = not w.crosses or are_searched(declared)
+    searched = found or not w.crosses or are_searched(declared)
     for tool in declared:
         w.context["tool"] = tool.get("type")
         written = w.nodes(tools, (tool,))

@@ -44,6 +44,8 @@ def settle_prompt(c: Node, w: Writer, x: Joined) -> None:
     if type(c.get("tools")) is list:
         _allow(c, w)
         _call_directly(c, x)
+        if w.crosses:
+            _load_at_once(c, x)
         if model.computer_tool == "":
             _withhold_computer(c, w)
         written = w.context["tools written"] = write_tools(c["tools"], w)
@@ -256,6 +258,22 @@ def _call_directly(c: Node, x: Joined) -> None:
                 c["tools"] = [*tools]
             x.lost(tool, ("allowed_callers",), "calls by code need a tool that runs code")
             c["tools"][number] = x.replaced(tool, {key: tool[key] for key in tool if key != "allowed_callers"})
+
+
+def _load_at_once(c: Node, x: Joined) -> None:
+    """Without a search that Claude takes, nothing would load a deferred tool of another protocol."""
+    tools = [tool for tool in c["tools"] if type(tool) is dict]
+    deferred = [tool for tool in tools if tool.get("defer_loading") is not None]
+    searched = any(tool.get("type") == "tool_search" and tool.get("execution") != "client" for tool in tools)
+    if not deferred or searched:
+        return
+    made = []
+    for tool in c["tools"]:
+        if any(tool is each for each in deferred):
+            x.lost(tool, ("defer_loading",), "loaded at once: no tool of the request searches for it")
+            tool = x.replaced(tool, {key: tool[key] for key in tool if key != "defer_loading"})
+        made.append(tool)
+    c["tools"] = made
 
 
 def _withhold_computer(c: Node, w: Writer) -> None:

@@ -183,5 +183,5 @@ def write_tool_search_result(c: Node, w: Writer) -> Node:
                 functions.append(tool)
             else:
                 w.drop(tool, "only functions are found")
-        wire["result"] = write_tools(functions, w)
+        wire["result"] = write_tools(functions, w, True)
     return end_result(c, wire, w)
