@@ -6,14 +6,16 @@ https://platform.openai.com/docs/api-reference/responses-streaming/error
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from typing import Any
 
 import httpx2
 import pytest
 from openai.types.responses import ResponseErrorEvent, ResponseFailedEvent
 
-from gateway.serving import House
+from gateway.serving import House, Served
 from upstreams import CHAT_STREAM, Canned, streamed
+from waiting import PATIENCE
 
 RESPONSE: dict[str, Any] = {
     "id": "resp_1",
@@ -86,3 +88,59 @@ def test_a_converted_stream_that_stops_before_its_end_ends_in_the_failed_respons
 @pytest.mark.parametrize("end", [[CUT], []], ids=["broken", "short"])
 def test_so_does_one_of_another_protocol(house: House, end: list[Any]) -> None:
     check_end(asked(house, [*CHAT_STREAM[:1], *end], protocol="openai-chat"))
+
+
+# ---- clients that read no error in a stream -------------------------------------------------------------------------
+
+CONTENT = {"candidates": [{"content": {"role": "model", "parts": [{"text": "One two"}]}, "index": 0}]}
+PIECE = b"data: %b\r\n\r\n" % json.dumps({**CONTENT, "modelVersion": "up", "responseId": "r"}).encode()
+ENDED = (
+    b"data: %b\r\n\r\n"
+    % json.dumps(
+        {"candidates": [{"content": {"role": "model", "parts": [{"text": "."}]}, "finishReason": "STOP", "index": 0}]}
+    ).encode()
+)
+FAILED = b'data: {"error": {"message": "busy", "type": "server_error"}}\n\n'
+ASKED = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}
+OURS, CHAT = "google-generate-content", "openai-chat"
+
+
+@pytest.mark.parametrize("framing", ["?alt=sse", ""])
+@pytest.mark.parametrize(
+    ("protocol", "pieces", "whole"),
+    [
+        (OURS, [PIECE, CUT], False),
+        (OURS, [PIECE, ENDED], True),
+        (CHAT, [*CHAT_STREAM[:1], CUT], False),
+        (CHAT, CHAT_STREAM[:1], False),
+        (CHAT, [*CHAT_STREAM[:1], FAILED], False),
+        (CHAT, CHAT_STREAM, True),
+    ],
+)
+def test_a_stream_of_generate_content_that_breaks_off_has_no_end(
+    house: House, protocol: str, pieces: list[Any], whole: bool, framing: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Several of its clients take what came before the error for the whole answer, but none an unfinished body."""
+    up = Canned(lambda: streamed(*pieces), protocol=protocol, model="up")
+    gateway = house.gateway({"up": up.upstream}, models={"up": ["up"]}, gateway={"listen": "127.0.0.1:0"})
+    found: list[bytes] = []
+    with Served(gateway) as served, httpx2.Client(timeout=PATIENCE) as http:
+        url = f"{served.url}/v1beta/models/up:streamGenerateContent{framing}"
+        with http.stream("POST", url, json=ASKED) as response:
+            end = nullcontext() if whole else pytest.raises(httpx2.RemoteProtocolError)
+            with end:
+                found.extend(response.iter_bytes())
+        assert (b'"error"' in b"".join(found)) is not whole
+        assert http.get(f"{served.url}/health/live").status_code == 200
+    assert not caplog.records
+
+
+def test_official_clients_raise_the_error_of_such_a_stream(house: House) -> None:
+    genai = pytest.importorskip("google.genai")
+    up = Canned(lambda: streamed(PIECE, CUT), protocol=OURS, model="up")
+    gateway = house.gateway({"up": up.upstream}, models={"up": ["up"]}, gateway={"listen": "127.0.0.1:0"})
+    with Served(gateway) as served:
+        client = genai.Client(api_key="k", http_options={"base_url": served.url})
+        with pytest.raises(genai.errors.APIError, match="gone|broke|connection"):
+            for _ in client.models.generate_content_stream(model="up", contents="Hi"):
+                pass

@@ -204,6 +204,8 @@ class Streams(NamedTuple):
     opening: frozenset[str] = frozenset(("id", "model"))
     # Whether its writer makes HTTP headers of the first event: a server then sends no header before that event.
     headers: bool = False
+    # Whether clients of the API read no error in a stream: one that breaks off then ends without the end of its body.
+    breaks: bool = False
     # Whether a request that does not decide it requests a stream, where the body decides (`Route.stream` is None).
     by_default: bool = False
     # The field of an event with the document that `Adapter.usage` reads, where the last event with a usage has all of

@@ -56,6 +56,8 @@ adapter = Adapter(
         GenerateContentWriter,
         Framing(named=False, array="application/json", sse=SSE),
         proof=_PROOF,
+        # @google/generative-ai, Genkit, LlamaIndex.TS and Ax take what came before an error for the whole answer.
+        breaks=True,
     ),
     mappings=(parts, items, tools, models),
     natives=NATIVES,

@@ -123,6 +123,11 @@ class SurfaceStream:
         return self._stream.pipe.grammar.state == "closed"
 
     @property
+    def breaks(self) -> bool:
+        """Whether the connection has to break off: the stream ends in an error, which clients of the API do not read."""
+        return self._stream.pipe.goal.streams.breaks and not self.is_complete
+
+    @property
     def usage(self) -> dict[str, Any] | None:
         """The canonical usage of the terminal event; None where there is none."""
         return self._stream.pipe.grammar.usage

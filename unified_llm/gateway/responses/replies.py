@@ -9,6 +9,8 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+
 from ...client.connections.io import AsyncWire
 from ...client.sending.effects import Answer, Opened
 from ...client.transports.report_headers import loss_headers
@@ -247,7 +249,10 @@ async def send_stream(
         async for event in events:
             event = frames(event) if frames is not None else event
             await send({"type": "http.response.body", "body": event, "more_body": True})
-    await send({"type": "http.response.body", "body": b""})
+    if surface.breaks:
+        _break_off(send)
+    else:
+        await send({"type": "http.response.body", "body": b""})
 
 
 async def send_passed(send: Send, wire: AsyncWire, passed: Passed, cors: Mapping[str, str]) -> None:
@@ -298,7 +303,22 @@ async def send_passed(send: Send, wire: AsyncWire, passed: Passed, cors: Mapping
         await stream.aclose()
         if tap is not None:
             tap.end(failure, complete)
-    await send({"type": "http.response.body", "body": last})
+    breaks = not complete and adapter(passed.protocol).streams.breaks
+    await send({"type": "http.response.body", "body": last, "more_body": breaks})
+    if breaks:
+        _break_off(send)
+
+
+def _break_off(send: Send) -> None:
+    """Close the connection of a response in the middle of its body, once what was sent has left.
+
+    ASGI has nothing for that: it is done where the server is uvicorn, and elsewhere left to the server, for which a
+    response without an end is a mistake of the application's.
+    """
+    cycle = getattr(send.bare if isinstance(send, Watched) else send, "__self__", None)
+    if isinstance(cycle, RequestResponseCycle):
+        cycle.transport.close()
+        cycle.disconnected = True  # nothing more is sent, and nothing is missed
 
 
 def _without_secrets(chunk: bytes, found: Opened) -> bytes:
