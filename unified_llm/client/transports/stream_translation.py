@@ -124,7 +124,7 @@ class SurfaceStream:
 
     @property
     def breaks(self) -> bool:
-        """Whether the connection has to break off: the stream ends in an error, which clients of the API do not read."""
+        """Whether the connection has to break off: the stream ends in an error, which clients of the API ignore."""
         return self._stream.pipe.goal.streams.breaks and not self.is_complete
 
     @property

@@ -249,9 +249,7 @@ async def send_stream(
         async for event in events:
             event = frames(event) if frames is not None else event
             await send({"type": "http.response.body", "body": event, "more_body": True})
-    if surface.breaks:
-        _break_off(send)
-    else:
+    if not (surface.breaks and _breaks_off(send)):
         await send({"type": "http.response.body", "body": b""})
 
 
@@ -305,20 +303,21 @@ async def send_passed(send: Send, wire: AsyncWire, passed: Passed, cors: Mapping
             tap.end(failure, complete)
     breaks = not complete and adapter(passed.protocol).streams.breaks
     await send({"type": "http.response.body", "body": last, "more_body": breaks})
-    if breaks:
-        _break_off(send)
+    if breaks and not _breaks_off(send):
+        await send({"type": "http.response.body", "body": b""})
 
 
-def _break_off(send: Send) -> None:
-    """Close the connection of a response in the middle of its body, once what was sent has left.
+def _breaks_off(send: Send) -> bool:
+    """Close the connection of a response in the middle of its body, once what was sent has left; whether that is so.
 
-    ASGI has nothing for that: it is done where the server is uvicorn, and elsewhere left to the server, for which a
-    response without an end is a mistake of the application's.
+    ASGI has nothing for it, and other servers than uvicorn take a body without an end for a mistake of the application.
     """
     cycle = getattr(send.bare if isinstance(send, Watched) else send, "__self__", None)
-    if isinstance(cycle, RequestResponseCycle):
-        cycle.transport.close()
-        cycle.disconnected = True  # nothing more is sent, and nothing is missed
+    if not isinstance(cycle, RequestResponseCycle):
+        return False
+    cycle.transport.close()
+    cycle.disconnected = True  # nothing more is sent, and nothing is missed
+    return True
 
 
 def _without_secrets(chunk: bytes, found: Opened) -> bytes:
