@@ -141,6 +141,6 @@ def test_official_clients_raise_the_error_of_such_a_stream(house: House) -> None
     gateway = house.gateway({"up": up.upstream}, models={"up": ["up"]}, gateway={"listen": "127.0.0.1:0"})
     with Served(gateway) as served:
         client = genai.Client(api_key="k", http_options={"base_url": served.url})
-        with pytest.raises(genai.errors.APIError, match="gone|broke|connection"):
+        with pytest.raises(genai.errors.APIError, match=r"gone|broke|connection"):
             for _ in client.models.generate_content_stream(model="up", contents="Hi"):
                 pass
