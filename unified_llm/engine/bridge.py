@@ -19,7 +19,8 @@ from .compiler.signals import FAULTS
 from .pairs.mapping import IllTyped, Mapping
 from .pairs.origins import is_own
 from .pairs.reading import Reader
-from .pairs.writing import NOTE, Writer
+from .pairs.record import NOTE
+from .pairs.writing import Writer
 from .shapes.cases import OnDemand
 from .shapes.places import path_in
 from .source_places import Family, note_node, note_places, placed_in

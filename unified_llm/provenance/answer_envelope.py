@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine.compiler.runtime import native_of
 from ..engine.pairs.origins import is_own
-from ..engine.pairs.writing import NOTE
+from ..engine.pairs.record import NOTE
 from .opaque import TURN, is_reply, plain_text
 from .provider_references import has_handles
 

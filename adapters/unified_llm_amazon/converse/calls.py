@@ -13,7 +13,8 @@ from typing import Any
 
 from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take
 from unified_llm.engine.pairs.reading import Reader
-from unified_llm.engine.pairs.writing import NOTE, Writer
+from unified_llm.engine.pairs.record import NOTE
+from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.json_codec import dump_text, load_text
 from unified_llm.provenance.opaque import anchor_of, is_envelope, opaque_piece, restore, seal, split_opaque
 

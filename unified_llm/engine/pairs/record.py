@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["Record"]
+__all__ = ["NOTE", "REPEATED", "UNKEPT", "Record"]
 
 Node = dict[str, Any]
+
+NOTE = "kept in an envelope"
+UNKEPT = "without a secret it does not come back"
+"""The detail of a value that travels in an envelope, and of one that is not taken from it again."""
+
+REPEATED = (("name",), "approximated", "omitted; the tool call has the same name")
+"""The detail of the name of a result that is left out, since it is that of the call it answers."""
 
 
 class Record:

@@ -17,9 +17,9 @@ from .mapping import NATIVE, Fated, IllTyped, Mapping, Owned, WritePair, alike, 
 from .markers import is_marker
 from .origins import is_own
 from .outline import Outline
-from .record import Record
+from .record import NOTE, REPEATED, UNKEPT, Record
 
-__all__ = ["NOTE", "REPEATED", "Writer"]
+__all__ = ["Writer"]
 
 Node = dict[str, Any]
 
@@ -394,13 +394,6 @@ class Writer(Record):
         self.drop(node, reason)
         return []
 
-
-NOTE = "kept in an envelope"
-UNKEPT = "without a secret it does not come back"
-"""The detail of a value that travels in an envelope, and of one that is not taken from it again."""
-
-REPEATED = (("name",), "approximated", "omitted; the tool call has the same name")
-"""The detail of the name of a result that is left out, since it is that of the call it answers."""
 
 # What may be left without being a loss, and what the name of a result may repeat.
 _RESULTS = frozenset(("function_call_output", "custom_tool_call_output"))

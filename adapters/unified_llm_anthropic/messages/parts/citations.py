@@ -16,7 +16,8 @@ from unified_llm.engine.bridge import declare
 from unified_llm.engine.pairs.mapping import Mapping
 from unified_llm.engine.pairs.origins import is_own
 from unified_llm.engine.pairs.reading import Reader
-from unified_llm.engine.pairs.writing import NOTE, Writer
+from unified_llm.engine.pairs.record import NOTE
+from unified_llm.engine.pairs.writing import Writer
 from unified_llm.provenance.opaque import is_envelope, open_sealed, seal
 
 from ..blocks import ordered

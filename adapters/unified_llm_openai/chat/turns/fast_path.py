@@ -13,7 +13,8 @@ from typing import Any
 
 from unified_llm.engine.pairs.outline import ASSISTANT, CALL, RESULT, ROLES, USER
 from unified_llm.engine.pairs.reading import Reader
-from unified_llm.engine.pairs.writing import REPEATED, Writer
+from unified_llm.engine.pairs.record import REPEATED
+from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.text_wrappers import FAILURE
 
 __all__ = ["is_models", "read_usual", "read_usual_functions", "write_usual", "write_usual_functions"]
