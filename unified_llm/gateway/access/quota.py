@@ -12,6 +12,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ...client.sending.effects import Answer, Left, Opened
@@ -109,7 +110,7 @@ class Quota:
     def rules(self, key: Key) -> list[Rule]:
         """The limits that requests of a key count against, but for those of requests at the same time."""
         found = self._rules
-        return [rule for owner in _owners(key) for rule in found.get(owner, ())]
+        return [rule for owner in _owners(key.name, key.team) for rule in found.get(owner, ())] if found else []
 
     def headers(self, key: Key | None, protocol: str) -> dict[str, str]:
         """The headers with the limits of requests and tokens of a key, if it is known, by their names in a protocol.
@@ -149,10 +150,10 @@ class Quota:
 
     def enter(self, key: Key) -> None:
         """Admit a request and count it; `leave` ends it. Raises `Refusal` (429)."""
-        owners, rules = _owners(key), self.rules(key)
+        owners, rules, parallel = _owners(key.name, key.team), self.rules(key), self._parallel
         for owner in owners:
             most = self._most.get(owner)
-            if most is not None and self._parallel[owner] >= most:
+            if most is not None and parallel[owner] >= most:
                 raise _refused(owner, f"{most} parallel", 1)
         full = [rule for rule in rules if rule.left <= 0]
         if full:  # a client that waits for one of them must not find another one
@@ -161,11 +162,12 @@ class Quota:
         for rule in rules:
             if rule.limit.unit == "requests":
                 rule.counters.add(rule.window)
-        self._parallel.update(owners)
+        for owner in owners:
+            parallel[owner] += 1
 
     def leave(self, key: Key) -> None:
         """The end of a request that was admitted."""
-        for owner in _owners(key):
+        for owner in _owners(key.name, key.team):
             left = self._parallel[owner] - 1
             if left:
                 self._parallel[owner] = left
@@ -194,9 +196,10 @@ def _is_count(value: Any) -> bool:
     return type(value) is int and value >= 0
 
 
-def _owners(key: Key) -> tuple[Owner, ...]:
-    own = Owner("key", key.name)
-    return (own, Owner("team", key.team)) if key.team else (own,)
+@lru_cache(1_000)
+def _owners(key: str, team: str) -> tuple[Owner, ...]:
+    own = Owner("key", key)
+    return (own, Owner("team", team)) if team else (own,)
 
 
 def _refused(owner: Owner, rule: str, seconds: float, *, spent: bool = False) -> Refusal:
