@@ -260,3 +260,53 @@ def test_the_log_has_when_the_database_is_back(
     found = [each.getMessage() for each in caplog.records]
     # Between the two failures the store's own work may find the database too.
     assert found in ([away, away, back], [away, back, away, back])
+
+
+# ---- the thread that commits -----------------------------------------------------------------------------------------
+
+
+def test_a_database_whose_thread_could_not_start_is_opened_again(
+    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It counted as open, and nothing that was written to it ever returned."""
+    start = threading.Thread.start
+
+    def refused(thread: threading.Thread) -> None:
+        if thread.name == "unified-llm-commits":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    async def use(store: Store) -> Stored | None:
+        with monkeypatch.context() as patched, pytest.raises(RuntimeError, match="new thread"):
+            patched.setattr(threading.Thread, "start", refused)
+            await store.open()
+        await asyncio.wait_for(store.put(stored("a")), PATIENCE)
+        found = await store.get("", "a")
+        await store.aclose()
+        return found
+
+    found = house.run(use(Store(StateSettings(url=f"sqlite:///{tmp_path}/state.db"))))
+    assert found is not None and found.id == "a"
+
+
+def test_a_close_that_is_cancelled_disconnects_the_thread_all_the_same(
+    house: House, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its connections were left open, and the thread with them, until the next close."""
+
+    async def use(store: Store) -> None:
+        await store.put(stored("a"))
+        commits = store._commits
+        assert commits is not None
+        closing = asyncio.create_task(commits.aclose())
+        await asyncio.sleep(0)
+        closing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+        await asyncio.to_thread(commits._thread.join, PATIENCE)
+        assert not commits._thread.is_alive()
+        await asyncio.wait_for(store.aclose(), PATIENCE)
+        await asyncio.wait_for(store.aclose(), PATIENCE)
+
+    house.run(use(Store(StateSettings(url=f"sqlite:///{tmp_path}/state.db"))))
+    assert not caplog.records

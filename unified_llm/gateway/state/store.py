@@ -112,12 +112,12 @@ class Store:
             try:
                 await migrate(engine)
                 self._secret = await shared_secret(engine)
+                if not is_in_memory(engine):
+                    self._commits = CommitThread(partial(make_engine, self._url, self.settings))
             except BaseException:
                 await engine.dispose()
                 raise
         self._engine = engine
-        if not is_in_memory(engine):
-            self._commits = CommitThread(partial(make_engine, self._url, self.settings))
         self._tasks = [asyncio.create_task(self._write()), asyncio.create_task(self._sweep())]
 
     async def aclose(self) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 import sqlalchemy as sa
@@ -24,25 +25,31 @@ class CommitThread:
     """Commits groups of writes over connections of its own, one group after the other."""
 
     def __init__(self, engine: Callable[[], AsyncEngine]) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="unified-llm-commits", daemon=True)
         self._engine = engine()
-        self._thread.start()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._serve, name="unified-llm-commits", daemon=True)
+        self._closing: Future[None] | None = None
+        try:
+            self._thread.start()
+        except BaseException:
+            self._loop.close()
+            raise
+
+    def _serve(self) -> None:
+        self._loop.run_forever()
+        self._loop.close()
 
     async def commit(self, rows: Sequence[tuple[sa.Table | None, Any]]) -> None:
         """Write rows and ends of runs in one transaction (`write_group`); returns when they are durable."""
-        await self._run(self._commit(rows))
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._commit(rows), self._loop))
 
     async def _commit(self, rows: Sequence[tuple[sa.Table | None, Any]]) -> None:
         async with writing(self._engine) as connection:
             await write_group(connection, rows)
 
     async def aclose(self) -> None:
-        """Disconnect, and end the thread."""
-        await self._run(self._engine.dispose())
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        """Disconnect, and end the thread, even where the wait for it is cancelled. It may be called again."""
+        if self._closing is None:
+            self._closing = asyncio.run_coroutine_threadsafe(self._engine.dispose(), self._loop)
+            self._closing.add_done_callback(lambda _: self._loop.call_soon_threadsafe(self._loop.stop))
         await asyncio.to_thread(self._thread.join)
-        self._loop.close()
-
-    async def _run(self, work: Coroutine[Any, Any, None]) -> None:
-        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
