@@ -46,6 +46,16 @@ def test_a_client_is_advised_to_set_nothing_that_it_cannot() -> None:
     assert (caught.value.status, str(caught.value)) == (404, "no protocol is known to serve sap-ai-core/x")
 
 
+def test_a_client_whose_request_is_refused_is_shown_no_python(house: House) -> None:
+    """It was advised to set `on_loss={...}`."""
+    up = Canned(streamed, protocol="anthropic-messages", model="up")
+    gateway = house.gateway({"up": up.upstream}, models={"up": {"to": ["up"], "on_loss": {"sampling.*": "raise"}}})
+    body = {"model": "up", "messages": [{"role": "user", "content": "Hi"}], "n": 2}
+    found = house.ask(gateway, "POST", "/v1/chat/completions", json=body)
+    told = "/n: output.choices: n=2 is not supported: anthropic-messages returns one response; set n=1"
+    assert (found.status_code, found.json()["error"]["message"]) == (400, told)
+
+
 @pytest.mark.parametrize("way", ["passed through", "converted", "in the background"])
 def test_a_client_learns_that_a_key_is_missing_and_of_no_argument(
     house: House, monkeypatch: pytest.MonkeyPatch, way: str

@@ -28,7 +28,7 @@ from ...foundation.errors import (
     UnknownProtocol,
     UnknownProvider,
 )
-from ...foundation.hints import PYTHON, Hint, Words
+from ...foundation.hints import PYTHON, Hint, Words, rendered
 from ...foundation.json_codec import Parsed, dump, dump_indented
 from ...foundation.secret import Secret, SecretLike
 from ...foundation.urls import filled
@@ -172,7 +172,8 @@ class Translator:
                 raise
             return self.error_reply(error, match.protocol)
         except (InvalidBody, CapabilityRefused, UnknownProvider, UnknownProtocol, ValueError) as error:
-            return self.error_reply(InvalidRequestError(str(error), error={"type": "invalid_request"}), match.protocol)
+            reason = rendered(error, self.words)
+            return self.error_reply(InvalidRequestError(reason, error={"type": "invalid_request"}), match.protocol)
 
     def _ask(
         self, incoming: Incoming, match: Match, body: Any, given: Parsed | None = None, previous: str | None = None
