@@ -272,6 +272,13 @@ def test_a_parsed_document_returns_to_the_server_that_parsed_it() -> None:
     assert "annotations" not in _parsed(MESSAGES, "openai-chat:openrouter", maker="openai-chat:vllm")
 
 
+def test_an_annotation_that_another_protocol_does_not_know_leaves_no_empty_list() -> None:
+    content = [{"type": "output_text", "text": "42", "annotations": [PARSED]}]
+    request = {"model": "m", "input": [{"role": "assistant", "content": content}, {"role": "user", "content": "Hi"}]}
+    found = ul.convert(request, source=RESPONSES, target="openai-chat:openrouter").value["messages"][0]
+    assert found == {"role": "assistant", "content": [{"type": "text", "text": "42"}]}
+
+
 @pytest.mark.parametrize(("made", "read"), [(None, None), (None, "s"), ("another", "s"), ("s", None)])
 def test_a_parsed_document_is_believed_with_its_secret_alone(made: str | None, read: str | None) -> None:
     assert "annotations" not in _parsed(MESSAGES, "openai-chat:openrouter", made=made, read=read)

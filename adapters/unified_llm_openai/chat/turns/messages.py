@@ -341,8 +341,8 @@ def _write_message(c: Node, w: Writer) -> Node:
             wire.update(w.piece(_write_string, others[0]))
         else:
             wire["content"] = w.nodes(assistant_parts, others)
-            if "annotations" in w.context:
-                wire["annotations"] = w.nodes(citations, w.context.pop("annotations"))
+            if notes := w.nodes(citations, w.context.pop("annotations", ())):
+                wire["annotations"] = notes
             if len(wire["content"]) < len(others) and [part.keys() for part in wire["content"]] == [_PLAIN]:
                 # What is left of several parts is one text.
                 wire["content"] = "".join(part["text"] for part in wire["content"])
