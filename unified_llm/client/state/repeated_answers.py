@@ -36,11 +36,20 @@ def without_repeats(items: list[Node], past: list[Node]) -> list[Node]:
 
 
 def _is_same(item: Node, answered: Node) -> bool:
-    """Whether an item is one of an answer: by its id, by that of its call, or, for a message, by its text."""
+    """Whether an item is one of an answer: by its id, by that of its call, or, for messages and thoughts, by its text.
+
+    Clients leave out ids that they cannot refer to.
+    """
     if item.get("type") != answered.get("type"):
         return False
     for key in ("id", "call_id"):
         if item.get(key) and item[key] == answered.get(key):
             return True
+    if item["type"] == "reasoning":
+        return not item.get("id") and _thought(item) == _thought(answered)
     text = text_of(item.get("content")) if item["type"] == "message" else None
     return bool(text) and text == text_of(answered.get("content"))
+
+
+def _thought(item: Node) -> list[str | None]:
+    return [text_of(item.get(key)) for key in ("summary", "content")]
