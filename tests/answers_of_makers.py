@@ -190,6 +190,9 @@ OF_GENERATE = {
     "a signature at the end": candidate({"text": "Hello"}, {"text": "", **SIGNED}),
     "a text behind a call": candidate({**part_call("f"), **SIGNED}, {"text": "Hello"}),
     "an image": candidate({"text": "Hello"}, {"inlineData": {"mimeType": "image/png", "data": PIXEL}, **SIGNED}),
+    "an image between texts": candidate(
+        {"text": "One"}, {"inlineData": {"mimeType": "image/png", "data": PIXEL}, **SIGNED}, {"text": "Two"}
+    ),
     "a run of code": candidate(
         {**CODE, **SIGNED}, {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}}, {"text": "Hello"}
     ),

@@ -233,22 +233,26 @@ def _named(chunk: Node, head: Node) -> Node:
     return {**{key: value for key, value in chunk.items() if key != "id"}, **head}
 
 
-def test_parts_behind_an_image_move_up() -> None:
-    """An image of another provider becomes an item of its own, so the texts around it are parts 0 and 1."""
-    deltas = [{"type": "text", "text": "a"}, {"type": "image", "data": "AAAA", "mime_type": "image/png"}]
+def test_an_image_between_texts_ends_the_message() -> None:
+    """An image of another provider becomes an item of its own, and the texts around it are messages."""
+    steps = [{"type": "text", "text": "a"}, {"type": "image", "data": "AAAA", "mime_type": "image/png"}]
     events = [
         {"event_type": "interaction.created", "interaction": {"id": "v1", "status": "in_progress", "model": "g"}},
         {"event_type": "step.start", "index": 0, "step": {"type": "model_output"}},
-        *({"event_type": "step.delta", "index": 0, "delta": each} for each in (*deltas, {"type": "text", "text": "b"})),
+        *({"event_type": "step.delta", "index": 0, "delta": each} for each in (*steps, {"type": "text", "text": "b"})),
         {"event_type": "step.stop", "index": 0},
         {"event_type": "interaction.completed", "interaction": {"id": "v1", "status": "completed", "model": "g"}},
     ]
     source = [{"event": each["event_type"], "data": each} for each in events]
     told = [event["data"] for event in ul.convert_stream(source, source="google-interactions", target=P)]
-    places = [(each["content_index"], each["delta"]) for each in told if each["type"] == "response.output_text.delta"]
-    assert places == [(0, "a"), (1, "b")]
-    final = told[-1]["response"]["output"][0]["content"]
-    assert [part["text"] for part in final] == ["a", "b"]
+    deltas = [each for each in told if each["type"] == "response.output_text.delta"]
+    assert [(each["output_index"], each["content_index"], each["delta"]) for each in deltas] == [
+        (0, 0, "a"),
+        (2, 0, "b"),
+    ]
+    first, image, last = told[-1]["response"]["output"]
+    assert [part["text"] for part in (*first["content"], *last["content"])] == ["a", "b"]
+    assert (image["type"], image["result"]) == ("image_generation_call", "AAAA")
 
 
 def test_an_end_with_an_empty_output_does_not_take_back_what_was_done() -> None:

@@ -32,6 +32,7 @@ __all__ = [
     "assistant_parts",
     "citations",
     "foreign_citations",
+    "is_picture",
     "parts",
     "pick",
     "user_parts",
@@ -199,6 +200,12 @@ def write_picture(c: Node, w: Writer) -> Node | None:
     c["type"] = Fated("approximated", "an item of its own")
     data = c.pop("image_url")[found.end() :]
     return {"type": PICTURE, "result": data, "output_format": found[1], "status": "completed"}
+
+
+def is_picture(part: Any) -> bool:
+    """Whether a part of an answer is an image whose data are there."""
+    url = part.get("image_url") if type(part) is dict and part.get("type") == "output_image" else None
+    return type(url) is str and _PICTURE.match(url) is not None
 
 
 _PICTURE = re.compile(r"data:image/([a-z+.-]+);base64,")

@@ -34,11 +34,12 @@ from ..response.complete import (
 )
 from ..response.document import give_error, pop_implied, resource, status_of
 from ..turns.history import has_foreign, write_item
+from ..turns.pictures import PICTURE_ITEMS, picture_item
 from ..turns.results_in_calls import fold_result, is_open, key_of
 from ..turns.summaries import EVENTS_SUMMARIZED, summarized, wants_summary
 from ..values.tables import CORE_EVENTS, SLUG
 from .events import EVENTS, FAMILY, HOT, LIFECYCLE, SIMPLE, STRICT_NAMES, TERMINAL
-from .item_ends import EmptyTexts, add_late, is_cut_off
+from .item_ends import EmptyTexts, add_late, draws, is_cut_off, rest_of
 from .stream_state import ENDS, WHOLE, Place, beginning_of, late_text
 
 __all__ = ["ForeignWriter"]
@@ -62,6 +63,8 @@ class ForeignWriter:
         # The end of a message, until it is clear whether the answer breaks off there.
         self.held: Event | None = None
         self.empty = EmptyTexts(w)
+        # The message that is announced as soon as there is anything but images in it.
+        self.opening: Place | None = None
         self.head: Node = {}
         self.state = "idle"
         self.summarizes = wants_summary(w)
@@ -120,6 +123,10 @@ class ForeignWriter:
         if self.state == "ended":
             return []
         out = self._let_go(event)
+        if self.opening is not None and not (
+            draws(event, kind) and self.places.get(event.get("output_index", 0)) is self.opening
+        ):
+            out += self._open_message(self.opening)
         if self.empty.takes(event, kind, self.places):
             return out
         for each in self.empty.released():
@@ -287,9 +294,39 @@ class ForeignWriter:
         if not written:
             self.places[event.get("output_index", 0)] = None
             return []
-        wire = complete_item(written[0], w, self.next, status="in_progress")
+        opening = written[0]
+        wire = complete_item({**opening}, w, self.next, status="in_progress")
         del w.raw[mark:]
-        return self._open(event, wire)[1]
+        if wire["type"] != "message":
+            return self._open(event, wire)[1]
+        self.opening = self.places[event.get("output_index", 0)] = Place(self.next, wire, is_open=False)
+        self.opening.opening = opening
+        return []
+
+    def _open_message(self, place: Place) -> list[Event]:
+        """Announce a message, or the one that begins behind an image."""
+        if self.opening is place:
+            self.opening = None
+        mark = len(self.w.raw)
+        opening = {key: value for key, value in place.opening.items() if key != "id" or not place.messages}
+        wire = complete_item(opening, self.w, self.next, status="in_progress")
+        del self.w.raw[mark:]
+        place.index, place.id, place.is_open = self.next, wire["id"], True
+        self.next += 1
+        return self._send("response.output_item.added", {"output_index": place.index, "item": wire})
+
+    def _draw(self, place: Place) -> list[Event]:
+        """The images that wait, when no part before them is open: the message ends before them."""
+        if place.begun:
+            return []
+        out: list[Event] = []
+        if place.is_open:
+            wire = {**place.opening, "id": place.id, "content": place.end_message()}
+            wire["status"] = None
+            out += self._whole(place, wire, [])
+        pictures, place.pictures = place.pictures, []
+        place.drawn += len(pictures)
+        return out + self._items(pictures)
 
     def _open(self, event: Event, wire: Node) -> tuple[Place, list[Event]]:
         place = self.places[event.get("output_index", 0)] = Place(self.next, wire)
@@ -317,7 +354,15 @@ class ForeignWriter:
         written = write_item(item, w, place.index if place else self.next)
         if not written:
             return []
-        wire = written[0]
+        behind = written[1:]
+        wire: Any = written[0]
+        if place is not None and [1 for each in written if each.get("type") in PICTURE_ITEMS]:
+            self.opening = None if self.opening is place else self.opening
+            wire, behind = rest_of(place, written, self.done, w)
+            if wire is None:
+                return self._items(behind)
+            if [1 for each in behind if each["type"] in PICTURE_ITEMS]:
+                status = DONE  # an answer that breaks off does so in what is last
         if type(wire) is not dict or (place is None and type(wire.get("type")) is not str):
             w.drop(item, "a stream has no place for it")
             return []
@@ -327,6 +372,8 @@ class ForeignWriter:
             if opening["type"] in WHOLE:
                 opening[WHOLE[opening["type"]]] = ""
             place, out = self._open(event, complete_item(opening, w, self.next, status="in_progress"))
+        if not place.is_open:
+            out += self._open_message(place)
         if place.kind != wire.get("type") and wire.get("type") is not None:
             wire = {**wire, "type": place.kind}
         wire["id"] = place.id
@@ -335,21 +382,26 @@ class ForeignWriter:
         out += self._all([*place.owed(wire), *place.ending(wire)])
         call_id = call_id_of(item)
         if call_id is not None and is_open(wire):
-            self.running[item["type"], call_id] = place, wire, written[1:]
+            self.running[item["type"], call_id] = place, wire, behind
             return out
-        return out + self._whole(place, wire, written[1:], status)
+        return out + self._whole(place, wire, behind, status)
 
     def _whole(self, place: Place, wire: Node, carriers: list[Node], status: str = DONE) -> list[Event]:
         """The end of an item, and the items that carry what it has no slot for."""
         complete_item(wire, self.w, place.index, status=status)
         self.done[place.index] = wire
         out = self._send("response.output_item.done", {"output_index": place.index, "item": wire})
-        for carrier in carriers:
+        return out + self._items(carriers)
+
+    def _items(self, items: list[Node]) -> list[Event]:
+        """Items that begin and end at once."""
+        out: list[Event] = []
+        for item in items:
             index, self.next = self.next, self.next + 1
-            carrier["id"] = made_id(id_prefix(carrier["type"]), self.w.seed, index)
-            self.done[index] = carrier
+            item["id"] = made_id(id_prefix(item["type"]), self.w.seed, index)
+            self.done[index] = item
             for end in ("added", "done"):
-                out += self._send(f"response.output_item.{end}", {"output_index": index, "item": carrier})
+                out += self._send(f"response.output_item.{end}", {"output_index": index, "item": item})
         return out
 
     def _inside(self, event: Event, kind: str, place: Place) -> list[Event]:
@@ -361,6 +413,8 @@ class ForeignWriter:
 
     def _within(self, event: Event, kind: str, place: Place) -> list[Event]:
         w = self.w
+        if place.is_past(event.get("content_index")):
+            return []  # of a part before an image: the whole response has it
         owed = self._all(place.owed(event))
         place.told = place.told or bool(event.get("delta"))
         place.ended = place.ended or kind in ENDS
@@ -376,6 +430,8 @@ class ForeignWriter:
                 wire["part"] = w.node(family, wire["part"])
                 if wire["part"] is None or (type(wire["part"]) is dict and wire["part"].get("type") == PICTURE):
                     place.left.add(event.get("content_index") or 0)
+                    if wire["part"] is not None and kind == "response.content_part.done":
+                        place.pictures.append(picture_item(wire["part"], w))
                     wire = {}
             elif type(wire.get("annotation")) is dict:
                 wire["annotation"] = w.node(foreign_citations, wire["annotation"])
@@ -388,12 +444,15 @@ class ForeignWriter:
         if "part" in EVENTS[kind]:
             # The item's end holds the part again, and reports what of it is lost.
             del w.raw[mark:]
+        if not wire and place.pictures:
+            return owed + self._draw(place)
         if wire and kind == "response.content_part.done" and place.is_late(event.get("content_index") or 0):
             return owed + [out for name, said in late_text(wire) for out in self._placed(event, name, place, said)]
         return owed + (self._placed(event, kind, place, wire) if wire else [])
 
     def _placed(self, event: Event, kind: str, place: Place, wire: Node) -> list[Event]:
         """The event of an item, in its place; `wire` is its content."""
+        out = [] if place.is_open else self._open_message(place)
         wire["output_index"] = place.index
         if "item_id" in EVENTS[kind]:
             wire["item_id"] = place.id
@@ -408,9 +467,11 @@ class ForeignWriter:
         if type(wire.get("part")) is dict and wire["part"].get("type") == "output_text":
             complete_text(wire["part"], self.w)
         elif self.strict and type(wire.get("annotation")) is dict and wire["annotation"].get("type") != "url_citation":
-            return []
-        out = self._send(kind, wire)
+            return out
+        if place.kind == "message":
+            place.follow(event.get("content_index") or 0, kind, wire)
+        out += self._send(kind, wire)
         if kind in HOT and place.told and not wire.get("logprobs"):
             self.hot = spot_of(event)
-            self.more = WriteMore(out[0], ("data", "delta"), None, "sequence_number", self.number)
+            self.more = WriteMore(out[-1], ("data", "delta"), None, "sequence_number", self.number)
         return out

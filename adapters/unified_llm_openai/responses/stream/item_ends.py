@@ -8,13 +8,14 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.streams.block_writer import LateCitations
 
 from ..parts import foreign_citations
-from ..response.complete import complete_text
+from ..response.complete import complete_item, complete_text
 from ..response.document import status_of
 from ..turns.history import is_only_signed
+from ..turns.pictures import PICTURE_ITEMS
 from .events import TERMINAL
 from .stream_state import Place
 
-__all__ = ["EmptyTexts", "add_late", "is_cut_off"]
+__all__ = ["EmptyTexts", "add_late", "draws", "is_cut_off", "rest_of"]
 
 Node = dict[str, Any]
 
@@ -55,6 +56,33 @@ def is_cut_off(held: Node, event: Node) -> bool:
     response = event.get("response") or {}
     is_last = len(response.get("output") or ()) <= (held.get("output_index") or 0) + 1
     return is_last and event.get("type") in TERMINAL and status_of(response) == "incomplete"
+
+
+def draws(event: Node, kind: str) -> bool:
+    """Whether an event is one of an image in a message, or the end of an item: neither begins a message."""
+    if kind in ("response.content_part.added", "response.content_part.done"):
+        return bool(event["part"].get("type") == "output_image")
+    return kind == "response.output_item.done"
+
+
+def rest_of(place: Place, written: list[Node], done: dict[int, Node], w: Writer) -> tuple[Node | None, list[Node]]:
+    """What is to be sent of a message with images at its end: the message that is open, and the items behind it.
+
+    The messages that ended before get what only the end of the whole has, in the whole response (`done`).
+    """
+    messages = [wire for wire in written if wire["type"] == "message"]
+    pictures = [wire for wire in written if wire["type"] in PICTURE_ITEMS]
+    others = [wire for wire in written if wire["type"] not in ("message", *PICTURE_ITEMS)]
+    content = [part for wire in messages for part in wire["content"]]
+    begins = 0
+    for index, number in place.messages:
+        parts, begins = content[begins : begins + number], begins + number
+        if parts != done[index]["content"]:
+            done[index] = complete_item({**done[index], "content": parts}, w)
+    wire = None
+    if place.is_open or len(messages) > len(place.messages):
+        wire = {**(messages[-1] if messages else place.opening), "content": content[begins:]}
+    return wire, [*pictures[place.drawn :], *others]
 
 
 class EmptyTexts:

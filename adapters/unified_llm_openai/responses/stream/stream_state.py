@@ -26,11 +26,25 @@ class Place:
     `told` is whether a piece of it was sent, `ended` whether the end of what a call was made with was.
 
     `left` holds the indices of parts that are not written inside the item: those behind them move up.
+
+    A message ends at an image, and another one has the parts behind it: `messages` are those that ended, each by its
+    index with the number of its parts, `begins` the place of the first part of the one after them. `opening` is what a
+    message is announced with, and `is_open` whether it was. `begun` holds the parts that have not ended, `parts` those
+    that have, of the message that is open; `pictures` the images that are not sent, and `drawn` how many are.
     """
 
-    __slots__ = ("call", "ended", "id", "index", "kind", "last", "left", "told")
+    __slots__ = (
+        "begins", "begun", "call", "drawn", "ended", "id", "index", "is_open", "kind", "last", "left", "messages",
+        "opening", "parts", "pictures", "told",
+    )  # fmt: skip
 
-    def __init__(self, index: int, item: Node) -> None:
+    def __init__(self, index: int, item: Node, is_open: bool = True) -> None:
+        self.opening, self.is_open = item, is_open
+        self.begins = self.drawn = 0
+        self.messages: list[tuple[int, int]] = []
+        self.begun: set[int] = set()
+        self.parts: list[Node] = []
+        self.pictures: list[Node] = []
         self.index = index
         self.last = -1  # the last part of which anything was sent
         self.id = item["id"]
@@ -43,7 +57,27 @@ class Place:
         """The index of a part in the item as it is written; `sent` is whether something of the part is sent there."""
         if sent and index > self.last:
             self.last = index
-        return index - sum(each < index for each in self.left) if self.left else index
+        return index - self.begins - sum(each < index for each in self.left) if self.left else index
+
+    def is_past(self, index: Any) -> bool:
+        """Whether the message that a part was written in has ended at an image."""
+        return bool(self.messages) and type(index) is int and self.content_index(index) < 0
+
+    def follow(self, index: int, kind: str, wire: Node) -> None:
+        """Note of which parts of a message something was sent, and which have ended."""
+        if kind == "response.content_part.added":
+            self.begun.add(index)
+        elif kind == "response.content_part.done":
+            self.begun.discard(index)
+            self.parts.append(wire["part"])
+
+    def end_message(self) -> list[Node]:
+        """The parts of the message that is open, which ends at an image."""
+        parts, self.parts = self.parts, []
+        self.messages.append((self.index, len(parts)))
+        self.begins += len(parts)
+        self.is_open = False
+        return parts
 
     def owed(self, said: Node) -> list[tuple[str, Node]]:
         """What a call was made with, in one piece where no piece came: clients join the pieces."""

@@ -36,6 +36,7 @@ from .custom_tools import CUSTOM_ITEMS, function_items, run_items
 from .fast_path import read_usual, write_usual
 from .items import BEARERS, answer_items, items, request_items
 from .opaque import is_foreign_piece
+from .pictures import parted, parted_nodes
 from .results_in_calls import HOLDS, fold_result, is_open
 
 __all__ = ["NOT_SAID", "has_foreign", "is_only_signed", "is_own", "mark_run", "read_items", "write_item", "write_items"]
@@ -214,11 +215,10 @@ def write_item(node: Node, w: Writer, *position: Any) -> list[Node]:
             for at in range(mark, len(w.raw)):
                 if w.raw[at][1] == ("call_id",):
                     w.raw[at] = (node, ("call_id",), "approximated", "its result stands inside", None)
-        return [] if wire is None else _with_pictures(_spelled(wire, node, w), w)
-    sealed = seal(node, anchor_of(node), w.secret)
+        return [] if wire is None else parted(_spelled(wire, node, w), w)
     mark = len(w.raw)
     if node.get("type") in BEARERS:
-        w.context["sealed"] = sealed
+        w.context["sealed"] = seal(node, anchor_of(node), w.secret)
         wire = w.node(family, node)
         del w.context["sealed"]
         _in_envelope(w, mark)
@@ -230,22 +230,17 @@ def write_item(node: Node, w: Writer, *position: Any) -> list[Node]:
         left = {place for place, is_empty in zip(texts, empty) if is_empty}
         wire["content"] = [part for place, part in enumerate(wire["content"]) if place not in left]
     _in_envelope(w, mark)
-    carrier = {"type": "reasoning", "id": made_id("rs", w.seed, *position), "summary": [], "encrypted_content": sealed}
-    w.added(carrier, "id", "item added to hold an envelope")
-    return [carrier] if wire is None else [*_with_pictures(wire, w, True), carrier]
-
-
-def _with_pictures(wire: Node, w: Writer, sealed: bool = False) -> list[Node]:
-    """A message and the images in it, which are items of their own here; without the message if that is all.
-
-    One whose pieces travel `sealed` is there in any case: it is what they are put back into.
-    """
-    pictures = w.context.pop("pictures", None)
-    if not pictures:
-        return [wire]
-    if w.dialect.get("strict"):
-        pictures = [{**picture, "type": SLUG + picture["type"]} for picture in pictures]
-    return [*([wire] if wire["content"] or sealed or "streaming" in w.context else []), *pictures]
+    carriers = []
+    nodes = parted_nodes(node, empty)
+    for number, each in enumerate(nodes):
+        if len(nodes) > 1 and not has_foreign(each, w):
+            continue
+        id_ = made_id("rs", w.seed, *position, *([number] if number else []))
+        sealed = seal(each, anchor_of(each), w.secret)
+        carrier = {"type": "reasoning", "id": id_, "summary": [], "encrypted_content": sealed}
+        w.added(carrier, "id", "item added to hold an envelope")
+        carriers.append(carrier)
+    return carriers if wire is None else [*parted(wire, w, True), *carriers]
 
 
 def _in_envelope(w: Writer, mark: int) -> None:

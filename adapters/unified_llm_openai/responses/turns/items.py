@@ -111,11 +111,9 @@ def write_answer(c: Node, w: Writer) -> Node:
     content = c.pop("content", None)
     if type(content) is str:
         content = [{"type": "output_text", "text": content}]
-    written = w.nodes(answer_parts, content or [])
-    wire["content"] = [part for part in written if part["type"] != PICTURE]
-    pictures = [part for part in written if part["type"] == PICTURE]
-    if pictures:
-        w.context["pictures"] = pictures
+    wire["content"] = w.nodes(answer_parts, content or [])
+    if [1 for part in wire["content"] if part["type"] == PICTURE]:
+        w.context["pictures"] = True  # they are put where they belong by `pictures.py`
     return wire
 
 
