@@ -173,6 +173,45 @@ def test_an_account_that_is_used_up_has_openais_word_and_code(source: str, statu
     assert class_of(done.value, target, 429) == "quota"
 
 
+@pytest.mark.parametrize("target", [CHAT, RESPONSES, "openai-responses:open-responses"])
+@pytest.mark.parametrize(
+    ("source", "body", "http"),
+    [
+        (MESSAGES, {"error": {"type": "rate_limit_error", "message": "m"}}, {"status": 429}),
+        (GENERATE, {"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "m"}}, {"status": 429}),
+        (CONVERSE, {"message": "m"}, {"status": 429, "headers": {"x-amzn-errortype": "ThrottlingException"}}),
+    ],
+)
+def test_a_rate_limit_has_openais_code(source: str, body: Any, http: Any, target: str) -> None:
+    done = ul.convert(body, source=source, target=target, kind="error", http=http)
+    assert done.value["error"]["code"] == "rate_limit_exceeded"
+    assert [(loss.path, loss.fate) for loss in done.losses if loss.capability == "error.code"] == [
+        ("/error/code", "added")
+    ]
+    assert class_of(done.value, target, 429) == "rate_limit"
+
+
+@pytest.mark.parametrize("source", [MESSAGES, GENERATE])
+def test_a_rate_limit_in_a_stream_has_openais_code(source: str) -> None:
+    body: Any = {"type": "rate_limit_error", "message": "m"}
+    frame = {"event": "error", "data": {"type": "error", "error": body}}
+    if source == GENERATE:
+        frame = {"event": None, "data": {"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "m"}}}
+    chunks = [each["data"] for each in ul.convert_stream([frame], source=source, target=CHAT)]
+    assert [each["error"]["code"] for each in chunks if "error" in each] == ["rate_limit_exceeded"]
+    events = [each["data"] for each in ul.convert_stream([frame], source=source, target=RESPONSES)]
+    assert [each["error"]["code"] for each in events if each["type"] == "error"] == ["rate_limit_exceeded"]
+
+
+@pytest.mark.parametrize("code", ["slow_down", "my_own_limit", None])
+@pytest.mark.parametrize("protocol", [CHAT, RESPONSES])
+def test_a_code_that_a_rate_limit_has_stays(protocol: str, code: Any) -> None:
+    body = openai("rate_limit_error", code, "m")
+    for target in (CHAT, RESPONSES):
+        done = ul.convert(body, source=protocol, target=target, kind="error", http={"status": 429})
+        assert done.value["error"]["code"] == code
+
+
 @pytest.mark.parametrize("source", [CHAT, RESPONSES])
 @pytest.mark.parametrize(
     ("code", "word"), [("429", "rate_limit_error"), (429, "rate_limit_error"), ("401", "authentication_error")]

@@ -76,4 +76,5 @@ def test_an_error_in_a_list_keeps_its_message() -> None:
     body = [{"error": {"code": 429, "message": "busy", "status": "RESOURCE_EXHAUSTED"}}]
     done = ul.convert(body, source=MESSAGES, target=CHAT, kind="error", http={"status": 429})
     assert (done.value["error"]["message"], done.value["error"]["type"]) == ("busy", "rate_limit_error")
-    assert {loss.path for loss in done.losses} == {"/0/error/code", "/0/error/status"}
+    assert {loss.path for loss in done.losses if loss.side == "source"} == {"/0/error/code", "/0/error/status"}
+    assert [(loss.path, loss.fate) for loss in done.losses if loss.side == "target"] == [("/error/code", "added")]

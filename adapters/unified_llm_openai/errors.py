@@ -111,6 +111,10 @@ CODE_OF = {
     "content_filter": "content_filter",
     "quota": "insufficient_quota",
 }
+# The code that comes with a class whose type word has its meaning already: clients of OpenAI look at either.
+_USUAL_CODE = {"rate_limit": "rate_limit_exceeded"}
+# Where a code may be null: in errors of these protocols, and in those that were made by hand.
+_WITH_CODES = (None, "openai-chat", "openai-responses")
 STATUS = {
     "invalid_request": 400,
     "authentication": 401,
@@ -199,6 +203,10 @@ def write_http(error: Node, w: Writer) -> None:
 def fit_code(kind: str, c: Node, wire: Node, w: Writer) -> None:
     """Give the error of another protocol the code that agents look for where the type word is ambiguous."""
     code = wire.get("code")
+    if kind in _USUAL_CODE and code is None and w.source not in _WITH_CODES:
+        wire["code"] = _USUAL_CODE[kind]
+        w.added(wire, "code")
+        return
     # A code of our own for an account that is used up is finer than the general one.
     own = kind == "quota" and code and w.source is None
     if kind not in CODE_OF or own or (code is not None and CODES.get(str(code)) == kind):
