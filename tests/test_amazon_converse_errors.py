@@ -13,7 +13,7 @@ from botocore.parsers import create_parser
 
 import unified_llm as ul
 from botocore_wire import at, shape_of
-from oracles.amazon_converse import Converse, event, failure
+from oracles.amazon_converse import MODEL, Converse, event, failure
 
 CONVERSE = "amazon-converse"
 
@@ -104,3 +104,41 @@ def test_a_failed_response_is_an_error_that_its_header_identifies() -> None:
         "/0/response/id": "approximated",
         "/0/response/model": "approximated",
     }
+
+
+MODELLED = {shape.name: shape.metadata["error"]["httpStatusCode"] for shape in MODEL.error_shapes}
+"""The exceptions of the service's own model, with their status."""
+FAILED = [
+    ("anthropic-messages", status, {"type": "error", "error": {"type": word, "message": "m"}})
+    for word, statuses in {
+        "api_error": (424, 500, 502, 503, 529),
+        "overloaded_error": (503, 529),
+        "rate_limit_error": (429,),
+        "timeout_error": (408, 504),
+        "authentication_error": (401, 500),
+        "permission_error": (403, 503),
+        "not_found_error": (404, 429),
+        "invalid_request_error": (400, 413, 422),
+        "billing_error": (402, 429),
+    }.items()
+    for status in statuses
+]
+
+
+@pytest.mark.parametrize(("source", "status", "body"), FAILED)
+def test_status_and_exception_are_a_pair_of_the_model(source: str, status: int, body: Any) -> None:
+    done = ul.convert(body, source=source, target=CONVERSE, kind="error", http={"status": status})
+    sent, word = done.http["status"], done.http["headers"]["x-amzn-errortype"]
+    if sent in MODELLED.values():
+        assert MODELLED.get(word, 403) == sent  # `UnrecognizedClientException` is of AWS, not of the service
+    kind = ul.read(body, source, "error", http={"status": status}).model_dump()["error"]["type"]
+    again = ul.read(done.value, CONVERSE, "error", http=done.http).model_dump()["error"]["type"]
+    if kind != again:
+        assert "approximated" in {loss.fate for loss in done.losses if loss.path == "/error/type"}
+
+
+def test_an_overload_that_messages_calls_a_failure_is_one_of_converse() -> None:
+    body = {"type": "error", "error": {"type": "api_error", "message": "m"}}
+    done = ul.convert(body, source="anthropic-messages", target=CONVERSE, kind="error", http={"status": 503})
+    assert done.http == {"status": 503, "headers": {"x-amzn-errortype": "ServiceUnavailableException"}}
+    assert [(loss.path, loss.fate) for loss in done.losses] == [("/error/type", "approximated")]

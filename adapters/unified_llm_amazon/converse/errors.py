@@ -13,7 +13,7 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.error_headers import HINTS, read_http, sent_status, settle_status, write_hints
 from unified_llm.engine.shared.error_messages import class_by_message
 
-from .values import ERRORS, STATUS
+from .values import ERRORS, EXCEPTIONS, STATUS
 
 __all__ = ["EXCEPTION", "read_error", "write_error"]
 
@@ -100,6 +100,15 @@ def _classify(word: str | None, message: Any, status: Any) -> str:
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
+def _fitting(word: str, status: int) -> str:
+    """The exception of a status: `word` if it has that one, or if no exception does; clients look at either."""
+    found = EXCEPTIONS.get(status, (word,))
+    if word in found:
+        return word
+    kind = ERRORS.reads.get(word)
+    return next((each for each in found if ERRORS.reads.get(each) == kind), found[0])
+
+
 def write_error(c: Node, w: Writer) -> Any:
     """Return the body of an error; its class and hints are headers."""
     error = c.get("error")
@@ -115,6 +124,7 @@ def write_error(c: Node, w: Writer) -> Any:
     if not w.context.get("in stream"):
         if type(status) is not int or not own:
             status = sent_status(str(kind), status, STATUS)
+            word = _fitting(word, status)
         w.http["status"] = status
         headers = {**write_hints(error), HEADER: word}
         w.http.setdefault("headers", {}).update(headers)

@@ -14,6 +14,7 @@ from unified_llm.engine.pairs.writing import Writer
 
 __all__ = [
     "ERRORS",
+    "EXCEPTIONS",
     "FINISH",
     "FORMS",
     "INCOMPLETE",
@@ -96,6 +97,17 @@ ERRORS = Bimap(
         "other": "InternalServerException",
     },
 )
+# The exceptions by their status in the model of the service; the common errors of AWS have one more of status 403.
+EXCEPTIONS = {
+    400: ("ValidationException", "ServiceQuotaExceededException", "ConflictException"),
+    403: ("AccessDeniedException", "UnrecognizedClientException"),
+    404: ("ResourceNotFoundException",),
+    408: ("ModelTimeoutException",),
+    424: ("ModelErrorException",),
+    429: ("ThrottlingException", "ModelNotReadyException"),
+    500: ("InternalServerException",),
+    503: ("ServiceUnavailableException",),
+}
 STATUS = {
     "invalid_request": 400,
     "context_overflow": 400,
