@@ -182,7 +182,8 @@ def test_a_client_that_reads_nothing_loses_its_connection(house: House, model: s
     [
         ([0, 0, 0], 0.0),
         ([90, 90, 90, 90], 3.0),  # behind the limit, where nothing is added
-        ([80, 90, 95, 95], 3.0),  # what was on its way came to it
+        ([80, 90, 95, 95], 3.0),  # but a ping
+        ([90, 90, 900, 900], 1.0),  # it was read, and much was sent
         ([10, 10, 10], 2.0),  # before it, as at the end of a response
         ([10, 20, 30], 0.0),  # more was sent, and some of it may have been read
         ([90, 90, 89], 0.0),  # a byte was read

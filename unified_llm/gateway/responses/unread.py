@@ -10,6 +10,8 @@ import asyncio
 
 __all__ = ["Unread"]
 
+_CONTROL = 250  # bytes of the frames that a WebSocket sends by itself between two looks
+
 
 class Unread:
     """How long a connection has taken nothing of what is written to it.
@@ -31,10 +33,10 @@ class Unread:
     def seconds(self, transport: asyncio.WriteTransport, since: float) -> float:
         """How long it is by now; it was looked at `since` seconds ago."""
         left = transport.get_write_buffer_size()
-        # Behind the limit nothing is added, so what is left becomes less with each byte that the client reads. Before
-        # it only what stays the same is certain.
-        is_full = left > transport.get_write_buffer_limits()[1]
-        stays = left > 0 and (left == self._left or (is_full and left > self._left > 0))
+        # Behind the limit nothing is added but frames of control, so what is left becomes less with each byte that the
+        # client reads. Before it only what stays the same is certain, and so it is of what has grown by more.
+        most = _CONTROL if left > transport.get_write_buffer_limits()[1] else 0
+        stays = 0 < self._left <= left <= self._left + most
         self._seconds = self._seconds + since if stays else 0.0
         self._left = left
         return self._seconds
