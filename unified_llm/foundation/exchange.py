@@ -25,7 +25,8 @@ class Exchange:
     surfaces that echo them. `ids` and `names` map what was renamed for the provider back to the client's spelling,
     `namespaces` the joined names of tools to their namespace and name. `tools` maps the provider's name of a tool,
     what its calls have to be turned back into: "custom" for a custom tool that became a function of one string,
-    "shell" for a shell that became a tool of one command, else what restores arguments made under a lowered schema;
+    "shell" for a shell that became a tool of one command, "computer" or "computer_use_preview" for a computer that
+    became a tool of one action, else what restores arguments made under a lowered schema;
     `output` is the same for structured output. `options` are the surface's options (`include`, `stream_options`,
     `stream`, `array`: a stream as one JSON array was requested), `seed` the seed of the ids an answer needs, `thread`
     a digest of the conversation ("" without a vault), `scope` the credential or deployment it went to, `created_at`

@@ -151,13 +151,18 @@ def _prepare_request(
         conversation(node, reader, writer)
     if not (meets or (crossing and to_provider)):
         return
-    flatten, send_summaries, keep_restrictions, join_pieces, mend, fit = _passes()
+    flatten, as_screens, send_summaries, keep_restrictions, join_pieces, mend, fit = _passes()
     # Nothing in the conversation declares a tool, or names what a provider keeps.
     simple = reader is not None and reader.plain and not writer.unparked
     if crossing and to_provider and not (simple and _asks_nothing(node)):
         special = _is_special(node.get("tools"))
         if special or not simple:
             _replace(flatten(node, writer, kind, simple), reader, writer)
+        if special and (screens := as_screens(node, writer, kind)):
+            _replace(screens, reader, writer)
+            simple = False
+            if reader is not None:
+                reader.plain = False
         if not (simple or goal.adapter.summaries):
             _replace(send_summaries(node, writer), reader, writer)
         tools = node.get("tools")
@@ -210,9 +215,10 @@ def _passes() -> tuple[Callable[..., Any], ...]:
     from .summaries import send_summaries
     from .tool_schemas import fit
     from .tools.restrictions import keep_restrictions
+    from .tools.screens import as_screens
     from .tools.toolset import flatten
 
-    return flatten, send_summaries, keep_restrictions, join_pieces, repair, fit
+    return flatten, as_screens, send_summaries, keep_restrictions, join_pieces, repair, fit
 
 
 def _plainly(items: list[Any], reader: Reader | None, writer: Writer) -> Outline | None:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..foundation.json_codec import load_text
 from ..streams.collect_and_decompose import FRAME, TERMINAL
+from .tools.restored_calls import actions, commands, raw_input, unnamed
+from .tools.screen_actions import TOOLS
 
 if TYPE_CHECKING:
     from ..engine.adapter import WireWriter
@@ -119,11 +121,13 @@ class Restoring:
             if space:
                 changes["namespace"] = space
         if kind == "function_call" and name in self.tools:
+            if self.is_screen(item):
+                found = actions(item.get("arguments"), self.tools[name])
+                # Anything else remains a call of a function, which the client can refuse.
+                return self._new(item, changes) if found is None else unnamed(self._new(item, {**changes, **found}))
             if self.tools[name] == "shell":
                 new = self._new(item, {**changes, "type": "shell_call", "action": commands(item.get("arguments"))})
-                for key in ("name", "arguments"):
-                    new.pop(key, None)
-                return new
+                return unnamed(new)
             if self.tools[name] == "custom":
                 changes.update(type="custom_tool_call", input=raw_input(item.get("arguments")))
                 new = self._new(item, changes)
@@ -145,6 +149,12 @@ class Restoring:
         new = {**node, **changes}
         self.replaced.append((new, node))
         return new
+
+    def is_screen(self, item: Node) -> bool:
+        """Whether an item is a call of a tool that takes actions on a screen: what it becomes depends on the action."""
+        name = item.get("name")
+        mark = self.tools.get(name) if item.get("type") == "function_call" and type(name) is str else None
+        return type(mark) is str and mark in TOOLS
 
     def is_held(self, item: Node) -> bool:
         """Whether what an item is built up of has to be whole to be turned back."""
@@ -172,29 +182,6 @@ def _bare(text: Any) -> Any:
     except ValueError:
         return text
     return value if type(value) is str else text
-
-
-def raw_input(arguments: Any) -> str:
-    """The text of a custom tool call that was sent as the one string argument of a function."""
-    try:
-        value = load_text(arguments)
-    except (ValueError, TypeError):
-        return arguments if type(arguments) is str else ""
-    if type(value) is dict and type(value.get("input")) is str:
-        text: str = value["input"]
-        return text
-    return str(arguments)
-
-
-def commands(arguments: Any) -> Node:
-    """The action of a shell call that was sent as a call of a tool that takes one command; what else it has stays."""
-    try:
-        value = load_text(arguments)
-    except (ValueError, TypeError):
-        value = None
-    action: Node = value if type(value) is dict else {}
-    command = action.pop("command", None)
-    return {**action, "commands": [command] if type(command) is str else []}
 
 
 class RestoringWriter:
@@ -274,6 +261,9 @@ class RestoringWriter:
         place = (event.get("choice", 0), event.get("output_index", 0))
         if not done and self.restoring.is_held(item):
             self.held[place] = _Held(item)
+            if self.restoring.is_screen(item):
+                self.held[place].opening = event
+                return []
             opening = {**item, "arguments": ""} if item.get("arguments") else item
             self._trace([(opening, item)], opening=True)
             return [self._with(event, "item", self._restored(opening, self.restoring.item, opening=True))]
@@ -364,17 +354,24 @@ class _Held:
         self.pieces: list[str] = [item["arguments"]] if type(item.get("arguments")) is str else []
         self.texts: dict[int, list[str]] = {}
         self.told = item.get("type") == "message"
+        # The event that it begins with, where that waits as well.
+        self.opening: Event | None = None
 
     def tell(self, item: Node, event: Event) -> list[Event]:
         """The arguments, or the input, in one piece."""
         self.told = True
+        out: list[Event] = []
+        if self.opening is not None:
+            # What it is could not be known before.
+            shown = {**item, "arguments": ""} if "arguments" in item else item
+            out = [{**self.opening, "item": {**shown, "status": "in_progress"}}]
         custom = item.get("type") == "custom_tool_call"
         text = item.get("input" if custom else "arguments")
-        return [_delta(event, _INPUT if custom else _ARGUMENTS, text)] if text else []
+        return [*out, _delta(event, _INPUT if custom else _ARGUMENTS, text)] if text else out
 
     def end(self, item: Node, event: Event) -> list[Event]:
-        """The end of the arguments, or of the input. The commands of a shell are in the item alone."""
-        if item.get("type") == "shell_call":
+        """The end of the arguments, or of the input. Commands of a shell and actions are in the item alone."""
+        if item.get("type") in ("shell_call", "computer_call"):
             return []
         at = {key: value for key, value in event.items() if key not in ("type", "item", "arguments", "name")}
         if item.get("type") == "custom_tool_call":

@@ -56,6 +56,8 @@ Shown = tuple[str, list[tuple[str, str]]]
 CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 # What every surface shows, or has a field for.
 _SHOWN = frozenset(("message", "reasoning", "function_call", "custom_tool_call"))
+# What those surfaces show that have it among their bearers.
+_SHOWN_BY_SOME = frozenset(("computer_call",))
 _TEXTS = frozenset(("output_text", "refusal", "text", "input_text"))
 _WORDS = ("text", "refusal", "transcript")
 _CITED = frozenset(("url_citation",))
@@ -110,10 +112,13 @@ def words_of(content: Any, out: list[str], words: tuple[str, ...] = _WORDS) -> N
 # ---- towards a client -----------------------------------------------------------------------------------------------
 
 
-def hides(items: Iterable[Any]) -> bool:
-    """True for an answer with anything that not every surface shows: hosted calls, images, what is one provider's."""
+def hides(items: Iterable[Any], carries: frozenset[str]) -> bool:
+    """True for an answer with anything that not every surface shows: hosted calls, images, what is one provider's.
+
+    But for the bearers that this one `carries`: it has calls of that kind.
+    """
     for item in items:
-        if type(item) is dict and (is_hidden(item) or _has_unread_notes(item)):
+        if type(item) is dict and (is_hidden(item, carries) or _has_unread_notes(item)):
             return True
     return False
 
@@ -130,8 +135,8 @@ def _has_unread_notes(item: Node) -> bool:
     return False
 
 
-def is_hidden(item: Node) -> bool:
-    """Whether a client is shown nothing of an item."""
+def is_hidden(item: Node, carries: frozenset[str] = frozenset()) -> bool:
+    """Whether a client is shown nothing of an item, on a surface with these bearers."""
     kind = item.get("type")
     if kind == "message":
         content = item.get("content")
@@ -140,7 +145,9 @@ def is_hidden(item: Node) -> bool:
                 if part.get("type") not in _TEXTS:
                     return True
         return False
-    return kind not in _SHOWN and not is_reply(item)
+    if kind in _SHOWN or (kind in _SHOWN_BY_SOME and kind in carries):
+        return False
+    return not is_reply(item)
 
 
 def uncarried(items: list[Any], writer: Writer) -> bool:
@@ -153,7 +160,7 @@ def uncarried(items: list[Any], writer: Writer) -> bool:
     if any(_uncarried(item, writer, True) for item in items if type(item) is dict):
         return True
     foreign = bool(writer.source) and writer.source != writer.protocol
-    return foreign and (hides(items) or has_handles(items) or is_shown_otherwise(items, writer))
+    return foreign and (hides(items, writer.carries) or has_handles(items) or is_shown_otherwise(items, writer))
 
 
 def is_shown_otherwise(items: list[Any], writer: Writer) -> bool:
@@ -236,7 +243,7 @@ def withhold_leading(items: list[Any], writer: Writer) -> None:
 
     A provider refuses reasoning whose follower is missing, and a client cannot return what its surface does not show.
     """
-    for item in leading_to_hidden(items):
+    for item in leading_to_hidden(items, writer.carries):
         strip_leading(item, writer)
     called = False
     for item in items if writer.joins else ():
@@ -251,13 +258,13 @@ def strip_between_calls(item: Node, writer: Writer) -> None:
     strip_leading(item, writer, "without a secret, its place among the calls cannot come back")
 
 
-def leading_to_hidden(items: list[Any]) -> list[Node]:
+def leading_to_hidden(items: list[Any], carries: frozenset[str] = frozenset()) -> list[Node]:
     """The reasoning that is followed, behind more reasoning at most, by an item that not every surface shows."""
     out: list[Node] = []
     hidden = False
     for item in reversed(items):
         if type(item) is not dict or item.get("type") != "reasoning":
-            hidden = type(item) is dict and is_hidden(item)
+            hidden = type(item) is dict and is_hidden(item, carries)
         elif hidden:
             out.append(item)
     return out[::-1]

@@ -51,7 +51,7 @@ def leaving(node: Node, reader: Reader | None, writer: Writer, crossing: bool) -
     """An answer on its way to a client: what it holds in the vault, and what carries it home beside it."""
     output = node["output"]
     signed = reader is None or reader.signed
-    if not (signed or (crossing and (has_handles(output) or hides(output)))):
+    if not (signed or (crossing and (has_handles(output) or hides(output, writer.carries)))):
         return
     if writer.vault is not None:
         park(output, writer.vault, thread_for(writer))
@@ -157,7 +157,11 @@ class LeavingWriter:
         item = event.get("item")
         if type(item) is dict and item.get("type") == "reasoning":
             return []
-        if type(item) is dict and is_hidden(item) and event["type"] == "response.output_item.added":
+        if (
+            type(item) is dict
+            and is_hidden(item, self.writing.carries)
+            and event["type"] == "response.output_item.added"
+        ):
             self._detach()
             for each in self.waiting:
                 strip_leading(each["item"], self.writing)
@@ -173,7 +177,7 @@ class LeavingWriter:
     def _end(self, event: Event, sources: list[Any]) -> list[Event]:
         items = [self.items[place] for place in sorted(self.items)]
         signed = self.reading is None or self.reading.signed
-        if not (signed or (self.crossing and (has_handles(items) or hides(items)))):
+        if not (signed or (self.crossing and (has_handles(items) or hides(items, self.writing.carries)))):
             return self.writer.feed(event)
         if self.writing.vault is not None:
             park(items, self.writing.vault, thread_for(self.writing))

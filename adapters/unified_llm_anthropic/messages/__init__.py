@@ -100,6 +100,7 @@ adapter = Adapter(
     family="anthropic",
     merges=True,
     by_hand=frozenset(("message",)),
+    carries=frozenset(("reasoning", "function_call", "custom_tool_call", "computer_call", "output_text")),
     repair=DEMANDS,
     amends=amended,
     schemas=SCHEMAS,

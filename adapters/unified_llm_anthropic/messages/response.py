@@ -300,7 +300,7 @@ def _add_missing(head: Node, w: Writer) -> None:
         w.added(head, "model")
 
 
-_CLIENT_CALLS = CALLS | {"shell_call"}
+_CLIENT_CALLS = CALLS | {"shell_call", "computer_call"}
 
 
 _EXPLAINED = ("text", "category", "no category")

@@ -18,6 +18,7 @@ from unified_llm.engine.bridge import declare
 from unified_llm.engine.pairs.mapping import Fated, Mapping
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.emulation import as_function
+from unified_llm.passes.tools.screen_actions import TOOL
 
 from .values.tables import CACHE, PROGRAMS, PROTOCOL
 
@@ -172,7 +173,13 @@ def _of_shell(c: Node, w: Writer, x: Context) -> Node | None:
 
 
 def _of_computer(c: Node, w: Writer, x: Context) -> Node | None:
-    return c if x.own or {"display_width", "display_height"} <= w.rest(c).keys() else None
+    if x.own:
+        return c
+    if not {"display_width", "display_height"} <= w.rest(c).keys():
+        return None
+    # Its calls come back as calls of a function, and the client declared a computer.
+    w.context.setdefault("tools", {})[TOOL] = c["type"]
+    return c
 
 
 def _of_search(c: Node, w: Writer, x: Context) -> Node | None:

@@ -20,6 +20,7 @@ from .socket import SOCKET
 from .stream.reader import ResponsesReader
 from .stream.writer import ResponsesWriter
 from .tools import foreign_tools, tools
+from .turns import screens  # noqa: F401  (it declares pairs of `items`)
 from .turns.items import ORIGIN, answer_items, items, request_items
 from .values.tables import NATIVES, REFUSES, REQUEST, RESPONSE
 from .values.usage import usage_of
@@ -117,6 +118,7 @@ adapter = Adapter(
     family="openai",
     id_prefix="resp_",
     unknown_previous=400,
+    carries=frozenset(("reasoning", "function_call", "custom_tool_call", "computer_call", "output_text")),
     # https://platform.openai.com/docs/guides/conversation-state https://platform.openai.com/docs/guides/reasoning
     repair=Rules(
         calls={

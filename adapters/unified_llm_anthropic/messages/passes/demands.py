@@ -26,7 +26,7 @@ _NEITHER: dict[str, Any] = {**_NO_SYSTEM, **_NO_PREFILL}
 _OFF: dict[str, Any] = {"reasoning_off": "unsaid"}
 
 DEMANDS = Rules(
-    calls={**CALLS, "shell_call": "shell_call_output"},
+    calls={**CALLS, "shell_call": "shell_call_output", "computer_call": "computer_call_output"},
     paired=True,
     adjacent=True,
     call_id_form="[a-zA-Z0-9_-]+",

@@ -21,6 +21,7 @@ from unified_llm.provenance.opaque import is_sealed
 
 from ..blocks import blocks
 from ..calls.hosted import HOSTED, PAIRED, is_hosted, is_result, is_silent, leading_to, open_calls
+from ..calls.screens import SCREENS, write_screen
 from ..mcp import UNDECLARED, is_declared, output_text
 from ..parts.content import answer_parts, own_born, parts, said
 from .carriers import carried_by, carrier_of, join_carried
@@ -38,7 +39,7 @@ __all__ = [
 Node = dict[str, Any]
 
 FAMILY = "anthropic-messages messages"
-_OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output"))
+_OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output", "computer_call_output"))
 _SEALED_THEMSELVES = frozenset(("reasoning", "compaction"))
 _ROLES = {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
 
@@ -281,6 +282,8 @@ def _write_item(item: Node, w: Writer) -> list[Any]:
     if flat and id(item) in flat:
         return [w.piece(_flattened, item)]
     kind = item.get("type")
+    if kind in SCREENS and (found := write_screen(item, w)) is not None:
+        return found
     inline = _INLINE.get(kind) if type(kind) is str else None
     if inline is None or not (
         any(item.get(key) is not None for key in inline[1] if key != "status")

@@ -48,6 +48,7 @@ _PREFIXES = {
     "shell_call": "sh",
     "shell_call_output": "sho",
     "apply_patch_call": "apc",
+    "computer_call": "cu",
     "compaction": "cmp",
     "program": "cm",
     "tool_search_call": "tsc",

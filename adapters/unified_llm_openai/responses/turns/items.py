@@ -18,7 +18,7 @@ from unified_llm.engine.shared.answer_ends import CALLS
 from unified_llm.foundation.generated_ids import made_id
 
 from ...cache import mark_last_text
-from ..parts import PICTURE, answer_parts, assistant_parts, parts, pick, user_parts
+from ..parts import PICTURE, answer_parts, assistant_parts, parts, user_parts
 from ..tools import foreign_tools, tools
 from ..values.tables import CORE_ITEMS, ITEMS, REFUSES, SLUG
 from .opaque import read_opaque, write_opaque
@@ -69,7 +69,7 @@ for _type, _keys in ITEMS.items():
         answer_items.same(_type, _keys, **_lists)
     if _type in _HELD | _SHELL:
         request_items.cannot(_type, "the provider does not know what another one did")
-    elif _type != "function_call":
+    elif _type not in ("function_call", "computer_call"):
         _lists = {key: foreign_tools if family is tools else family for key, family in _lists.items()}
         request_items.same(_type, _keys.replace("id ", "", 1), **_lists)
 for _type, _reason in REFUSES.items():
@@ -209,27 +209,6 @@ def write_output(kind: str, keys: str, c: Node, w: Writer) -> Node:
     return wire
 
 
-@items.read("computer_call_output")
-def read_computer_output(w: Node, r: Reader) -> Node:
-    item: Node = {"type": "computer_call_output", **pick(w, _OUTPUT_TEXTS)}
-    item.update({key: w.pop(key) for key in _OUTPUT_OTHERS if key in w})
-    if type(w.get("output")) is dict:
-        item["output"] = r.node(parts, w.pop("output"))
-    return item
-
-
-_OUTPUT_TEXTS = ("id", "status", "created_by", "call_id")
-_OUTPUT_OTHERS = ("agent", "caller", "acknowledged_safety_checks")
-
-
-def write_computer_output(c: Node, w: Writer) -> Node:
-    wire: Node = {"type": "computer_call_output"}
-    wire.update({key: c.pop(key) for key in (*_OUTPUT_TEXTS, *_OUTPUT_OTHERS) if key in c})
-    if type(c.get("output")) is dict:
-        wire["output"] = w.node(parts, c.pop("output"))
-    return wire
-
-
 # ---- opaque pieces --------------------------------------------------------------------------------------------------
 
 
@@ -361,9 +340,7 @@ items.write("reasoning")(write_reasoning)
 for _family in (items, answer_items):
     _family.write("compaction")(write_compaction)
     _family.write("program")(write_program)
-    _family.write("computer_call_output")(write_computer_output)
 request_items.write("compaction")(write_compaction)
-request_items.write("computer_call_output")(write_computer_output)
 
 
 # ---- Open Responses' spelling of the others -------------------------------------------------------------------------
