@@ -307,3 +307,16 @@ def test_thoughts_before_a_call_return_signed(secret: str | None) -> None:
     }
     back = ul.convert(asked, source=RESPONSES, target=MESSAGES, secret=secret).value["messages"]
     assert back[1]["content"] == body["content"]
+
+
+# ---- clients whose surface has no such calls -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", [RESPONSES, MESSAGES])
+def test_a_computer_of_gemini_is_withheld(target: str) -> None:
+    """Its client executes functions (`click_at`); of a `computer_call` it would get an empty answer."""
+    contents = [{"role": "user", "parts": [{"text": "q"}]}]
+    body = {"contents": contents, "tools": [{"computerUse": {"environment": "ENVIRONMENT_BROWSER"}}]}
+    done = ul.convert(body, source="google-generate-content", target=target, model="m")
+    assert "tools" not in done.value
+    assert ("/tools/0/computerUse", "lost") in [(loss.path, loss.fate) for loss in done.losses]

@@ -26,7 +26,15 @@ foreign_tools = Mapping("openai-responses tools")
 
 for _type, _keys in TOOLS.items():
     tools.same(_type, _keys)
-    if _type not in ("function", "web_search", "file_search", "code_interpreter", "mcp"):
+    if _type not in (
+        "function",
+        "web_search",
+        "file_search",
+        "code_interpreter",
+        "computer",
+        "computer_use_preview",
+        "mcp",
+    ):
         foreign_tools.same(_type, _keys)
 for _family in (tools, foreign_tools):
     _family.same("namespace", "name description", tools=_family)
@@ -95,6 +103,18 @@ def write_mcp(c: Node, w: Writer) -> Node | None:
         wire["server_label"] = label_of(wire.get("server_url"))
         w.added(wire, "server_label", "required by the API")
     return wire
+
+
+@foreign_tools.write("computer", "computer_use_preview")
+def write_computer(c: Node, w: Writer) -> Node | None:
+    """Write a computer, where a client gets its calls: with a size it is a tool of one action a call."""
+    if w.crosses and not {"display_width", "display_height"} <= c.keys():
+        return None
+    kind = c["type"] if c.get("type") in TOOLS else "computer"
+    return {"type": kind, **{key: c.pop(key) for key in TOOLS[kind].split() if key in c}}
+
+
+foreign_tools.cannot("computer computer_use_preview", "its client has no calls of this kind")
 
 
 def is_slugged(wire: Any) -> bool:
