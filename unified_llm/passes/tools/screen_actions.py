@@ -79,12 +79,12 @@ _SYMS = {
 class Step(NamedTuple):
     """One action as the arguments of a tool: `changed` are keys of the action that are written in another way, and how.
 
-    `number` is the place of the action among those of its call.
+    `lost` are the paths in the action of what is not written, `number` its place among those of its call.
     """
 
     arguments: Node
     changed: dict[str, str]
-    lost: tuple[str, ...]
+    lost: tuple[tuple[Any, ...], ...]
     number: int = 0
 
 
@@ -226,10 +226,11 @@ def _is_third(before: Node, action: Any) -> bool:
     return before.get("type") == "double_click" and type(action) is dict and action == click
 
 
-def _step(arguments: Node, left: Node, **changed: str) -> Step:
+def _step(arguments: Node, left: Node, *inner: tuple[Any, ...], **changed: str) -> Step:
     left.pop("type", None)
     kept: Node = {key: left.pop(key) for key in ("duration", "repeat") if key in left}
-    return Step({**arguments, **kept}, changed, tuple(key for key, value in left.items() if value not in (None, [])))
+    lost = [(key,) for key, value in left.items() if value not in (None, [])]
+    return Step({**arguments, **kept}, changed, (*lost, *inner))
 
 
 def _place(left: Node) -> list[int]:
@@ -272,12 +273,14 @@ def _written_move(left: Node) -> list[Step]:
 
 
 def _written_drag(left: Node) -> list[Step]:
-    path = [_place(dict(place)) for place in left.pop("path")]
+    places = [dict(place) for place in left.pop("path")]
+    path = [_place(place) for place in places]
     if len(path) < 2:
         raise ValueError
+    inner = [("path", number, key) for number, place in enumerate(places) for key in place]
     changed = {"path": "from its start straight to its end"} if len(path) > 2 else {}
     ends = {"start_coordinate": path[0], "coordinate": path[-1]}
-    return [_step({"action": "left_click_drag", **ends, **_holding(left)}, left, **changed)]
+    return [_step({"action": "left_click_drag", **ends, **_holding(left)}, left, *inner, **changed)]
 
 
 def _written_scroll(left: Node) -> list[Step]:

@@ -56,8 +56,8 @@ def _report_steps(steps: list[Step], item: Node, key: str, w: Writer) -> None:
         place = (key, step.number) if key == "actions" else (key,)
         for name, how in step.changed.items():
             w.report(item, (*place, name), "approximated", how)
-        for name in step.lost:
-            w.report(item, (*place, name), "lost", f"the tool {TOOL} has no such field")
+        for path in step.lost:
+            w.report(item, (*place, *path), "lost", f"the tool {TOOL} has no such field")
 
 
 def _write_result(item: Node, w: Writer) -> list[Any] | None:
