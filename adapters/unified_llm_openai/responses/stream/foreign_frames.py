@@ -34,7 +34,7 @@ from ..response.complete import (
 )
 from ..response.document import give_error, pop_implied, resource, status_of
 from ..turns.history import has_foreign, write_item
-from ..turns.pictures import PICTURE_ITEMS, picture_item
+from ..turns.pictures import is_picture_item, picture_item
 from ..turns.results_in_calls import fold_result, is_open, key_of
 from ..turns.summaries import EVENTS_SUMMARIZED, summarized, wants_summary
 from ..values.tables import CORE_EVENTS, SLUG
@@ -356,12 +356,12 @@ class ForeignWriter:
             return []
         behind = written[1:]
         wire: Any = written[0]
-        if place is not None and [1 for each in written if each.get("type") in PICTURE_ITEMS]:
+        if place is not None and any(map(is_picture_item, written)):
             self.opening = None if self.opening is place else self.opening
             wire, behind = rest_of(place, written, self.done, w)
             if wire is None:
                 return self._items(behind)
-            if [1 for each in behind if each["type"] in PICTURE_ITEMS]:
+            if any(map(is_picture_item, behind)):
                 status = DONE  # an answer that breaks off does so in what is last
         if type(wire) is not dict or (place is None and type(wire.get("type")) is not str):
             w.drop(item, "a stream has no place for it")

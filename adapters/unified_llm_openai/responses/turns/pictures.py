@@ -12,7 +12,7 @@ from unified_llm.engine.pairs.writing import Writer
 from ..parts import PICTURE, is_picture
 from ..values.tables import SLUG
 
-__all__ = ["PICTURES", "PICTURE_ITEMS", "parted", "parted_nodes", "picture_item"]
+__all__ = ["PICTURES", "PICTURE_ITEMS", "is_picture_item", "parted", "parted_nodes", "picture_item"]
 
 Node = dict[str, Any]
 
@@ -20,6 +20,11 @@ PICTURES = "pictures"
 """The key of the writer's context for whether there are images in the message just written."""
 PICTURE_ITEMS = (PICTURE, SLUG + PICTURE)
 """The types of an image's item, the second one in the strict form of Open Responses."""
+
+
+def is_picture_item(wire: Any) -> bool:
+    """Whether an item that was written is an image, whatever a provider sent in its place."""
+    return type(wire) is dict and wire.get("type") in PICTURE_ITEMS
 
 
 def picture_item(part: Node, w: Writer) -> Node:
