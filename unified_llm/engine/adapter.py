@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .shared.error_headers import RateHeaders
 
 __all__ = [
+    "CARRIED",
     "Adapter",
     "Amended",
     "Framing",
@@ -43,6 +44,7 @@ __all__ = [
     "WritesMore",
 ]
 
+CARRIED = frozenset(("reasoning", "function_call", "custom_tool_call", "output_text"))
 Event = dict[str, Any]
 
 Proof = MappingABC[str, type | tuple[str, ...] | MappingABC[str, type]]
@@ -288,7 +290,7 @@ class Adapter:
     family: str = ""
     # Bearers of opaque pieces whose foreign pieces this surface's writer seals into a slot that clients echo. Those of
     # all others travel with their whole answer (`answer_envelope.py`), in the slot of reasoning.
-    carries: frozenset[str] = frozenset(("reasoning", "function_call", "custom_tool_call", "output_text"))
+    carries: frozenset[str] = CARRIED
     # Whether an answer is one message whose text stands before its calls: where one text ends, and what came between
     # two calls, is not shown.
     joins: bool = False

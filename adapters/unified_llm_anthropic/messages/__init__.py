@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unified_llm.engine.adapter import Adapter, Framing, Kind, Paging, Route, Streams, Thread
+from unified_llm.engine.adapter import CARRIED, Adapter, Framing, Kind, Paging, Route, Streams, Thread
 from unified_llm.engine.bridge import declare, reads, writes
 from unified_llm.engine.source_places import settings_of
 from unified_llm.models.profiles import shares_signature
@@ -100,7 +100,7 @@ adapter = Adapter(
     family="anthropic",
     merges=True,
     by_hand=frozenset(("message",)),
-    carries=frozenset(("reasoning", "function_call", "custom_tool_call", "computer_call", "output_text")),
+    carries=CARRIED | {"computer_call"},
     repair=DEMANDS,
     amends=amended,
     schemas=SCHEMAS,

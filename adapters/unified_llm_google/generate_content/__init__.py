@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unified_llm.engine.adapter import Adapter, Framing, Kind, Paging, Route, Streams
+from unified_llm.engine.adapter import CARRIED, Adapter, Framing, Kind, Paging, Route, Streams
 from unified_llm.passes.repair import Rules
 
 from ..constants import CONSTANTS
@@ -106,7 +106,7 @@ adapter = Adapter(
     family="google",
     merges=True,
     operation="generate_content",
-    carries=frozenset(("reasoning", "compaction", "function_call", "custom_tool_call", "output_text")),
+    carries=CARRIED | {"compaction"},
     chosen=frozenset(("function", "custom")),
     # `Chat.send_message_stream` of google-genai keeps each chunk of an answer as a content of its own.
     pieces=True,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unified_llm.engine.adapter import Adapter, Framing, Kind, Route, Streams
+from unified_llm.engine.adapter import CARRIED, Adapter, Framing, Kind, Route, Streams
 from unified_llm.engine.pairs.markers import MOST
 from unified_llm.passes.repair import Rules
 from unified_llm.streams.collect_and_decompose import PASSING
@@ -93,7 +93,7 @@ adapter = Adapter(
     # Calls without a signature are preceded by one that skips the check, unless a dialect declares otherwise.
     constants=CONSTANTS,
     family="google",
-    carries=frozenset(("reasoning", "compaction", "function_call", "custom_tool_call", "output_text")),
+    carries=CARRIED | {"compaction"},
     chosen=frozenset(("function", "custom")),
     # https://ai.google.dev/gemini-api/docs/interactions
     repair=Rules(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unified_llm.engine.adapter import Adapter, Framing, Kind, Route, Specification, Streams
+from unified_llm.engine.adapter import CARRIED, Adapter, Framing, Kind, Route, Specification, Streams
 from unified_llm.passes.repair import CALLS, MADE_IMAGES, Rules
 from unified_llm.streams.collect_and_decompose import ALONE
 from unified_llm.types._tables import KEYS
@@ -118,7 +118,7 @@ adapter = Adapter(
     family="openai",
     id_prefix="resp_",
     unknown_previous=400,
-    carries=frozenset(("reasoning", "function_call", "custom_tool_call", "computer_call", "output_text")),
+    carries=CARRIED | {"computer_call"},
     # https://platform.openai.com/docs/guides/conversation-state https://platform.openai.com/docs/guides/reasoning
     repair=Rules(
         calls={

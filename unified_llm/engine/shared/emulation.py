@@ -16,7 +16,7 @@ from typing import Any
 from ..pairs.mapping import Fated, take
 from ..pairs.writing import Writer
 
-__all__ = ["INPUT", "are_searched", "as_function", "load_at_once"]
+__all__ = ["INPUT", "LOADED_AT_ONCE", "are_searched", "as_function", "load_at_once"]
 
 Node = dict[str, Any]
 
@@ -54,14 +54,17 @@ def as_function(c: Node, w: Writer) -> Node:
     return out
 
 
-def are_searched(tools: list[Node]) -> bool:
-    """Whether one of the tools searches for the others."""
-    return any(tool.get("type") == "tool_search" for tool in tools)
+LOADED_AT_ONCE = "loaded at once: no tool of the request searches for it"
+"""Why a tool is not deferred."""
+
+
+def are_searched(tools: list[Node], by_client: bool = True) -> bool:
+    """Whether one of the tools searches for the others; one that the client executes counts only `by_client`."""
+    return any(tool.get("type") == "tool_search" and (by_client or tool.get("execution") != "client") for tool in tools)
 
 
 def load_at_once(tool: Node, written: list[Any], w: Writer) -> None:
     """Leave out of a written tool whether it is deferred, and report it."""
     for wire in written:
         if type(wire) is dict and (deferred := wire.pop("defer_loading", None)) is not None:
-            why = "loaded at once: no tool of the request searches for it"
-            w.report(tool, ("defer_loading",), "lost" if deferred else "approximated", why)
+            w.report(tool, ("defer_loading",), "lost" if deferred else "approximated", LOADED_AT_ONCE)

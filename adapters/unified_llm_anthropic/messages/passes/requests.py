@@ -14,6 +14,7 @@ from typing import Any
 from unified_llm.engine.bridge import Joined
 from unified_llm.engine.pairs.mapping import Fated
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.emulation import LOADED_AT_ONCE, are_searched
 from unified_llm.engine.shared.text_fallbacks import without_media
 from unified_llm.models.profiles import ModelProfile
 from unified_llm.passes.tools.tool_choice import ChoiceIndex, entry_keys, tool_keys
@@ -264,13 +265,12 @@ def _load_at_once(c: Node, x: Joined) -> None:
     """Without a search that Claude takes, nothing would load a deferred tool of another protocol."""
     tools = [tool for tool in c["tools"] if type(tool) is dict]
     deferred = [tool for tool in tools if tool.get("defer_loading") is not None]
-    searched = any(tool.get("type") == "tool_search" and tool.get("execution") != "client" for tool in tools)
-    if not deferred or searched:
+    if not deferred or are_searched(tools, by_client=False):
         return
     made = []
     for tool in c["tools"]:
         if any(tool is each for each in deferred):
-            x.lost(tool, ("defer_loading",), "loaded at once: no tool of the request searches for it")
+            x.lost(tool, ("defer_loading",), LOADED_AT_ONCE)
             tool = x.replaced(tool, {key: tool[key] for key in tool if key != "defer_loading"})
         made.append(tool)
     c["tools"] = made

@@ -9,7 +9,6 @@ https://platform.openai.com/docs/api-reference/responses-streaming https://www.o
 
 from __future__ import annotations
 
-from itertools import count
 from typing import Any
 
 from unified_llm.engine.pairs.mapping import NATIVE
@@ -21,7 +20,7 @@ from unified_llm.streams.collect_and_decompose import FRAME
 from unified_llm.streams.event_fast_path import WriteMore
 
 from ...deltas import spot_of
-from ..errors import response_error, whole, write_error_node
+from ..errors import whole
 from ..parts import PICTURE, answer_parts, foreign_citations, parts
 from ..response.complete import (
     DONE,
@@ -37,9 +36,9 @@ from ..turns.history import has_foreign, write_item
 from ..turns.pictures import is_picture_item, picture_item
 from ..turns.results_in_calls import fold_result, is_open, key_of
 from ..turns.summaries import EVENTS_SUMMARIZED, summarized, wants_summary
-from ..values.tables import CORE_EVENTS, SLUG
-from .events import EVENTS, FAMILY, HOT, LIFECYCLE, SIMPLE, STRICT_NAMES, TERMINAL
+from .events import EVENTS, FAMILY, HOT, LIFECYCLE, SIMPLE, TERMINAL
 from .item_ends import EmptyTexts, add_late, draws, is_cut_off, rest_of
+from .response_frames import ResponseFrames
 from .stream_state import ENDS, WHOLE, Place, beginning_of, late_text
 
 __all__ = ["ForeignWriter"]
@@ -48,25 +47,20 @@ Node = dict[str, Any]
 Event = dict[str, Any]
 
 
-class ForeignWriter:
+class ForeignWriter(ResponseFrames):
     """Events of another protocol, and the strict form of this one's."""
 
     def __init__(self, w: Writer) -> None:
-        self.w, self.strict = w, bool(w.dialect.get("strict"))
+        super().__init__(w)
         w.context["streaming"] = True
-        # The number of the next event.
-        self.number = count().__next__
         self.next = 0
         self.places: dict[Any, Place | None] = {}
-        self.done: dict[int, Node] = {}
         self.late = LateCitations()
         # The end of a message, until it is clear whether the answer breaks off there.
         self.held: Event | None = None
         self.empty = EmptyTexts(w)
         # The message that is announced as soon as there is anything but images in it.
         self.opening: Place | None = None
-        self.head: Node = {}
-        self.state = "idle"
         self.summarizes = wants_summary(w)
         # Calls of hosted tools whose result, an item of its own elsewhere, is awaited, by their type and `call_id`.
         self.running: dict[Any, tuple[Place, Node, list[Node]]] = {}
@@ -95,15 +89,6 @@ class ForeignWriter:
         if self.strict:
             out.append({"event": None, "data": "[DONE]"})
         return out
-
-    def failed(self, event: Event, first: Any, last: Any) -> list[Event]:
-        """The end in an error of a stream whose `first` and `last` event (their data) another writer has sent."""
-        if type(first) is dict and type(first.get("response")) is dict:
-            self.head, self.state = {**first["response"], "output": []}, "progressed"
-        number = last.get("sequence_number") if type(last) is dict else None
-        if type(number) is int:
-            self.number = count(number + 1).__next__
-        return self._error(event)
 
     # ---- one event --------------------------------------------------------------------------------------------------
 
@@ -134,6 +119,8 @@ class ForeignWriter:
         if self.running and (kind in TERMINAL or kind == "error"):
             out += [each for call in tuple(self.running) for each in self._whole(*self.running.pop(call))]
         if kind in LIFECYCLE or kind == "error":
+            if kind in TERMINAL:
+                return [*out, *self._begun(), *self._end(event, kind)]
             return out + (self._error(event) if kind == "error" else self._lifecycle(event, kind))
         out += self._begun()
         if kind == "response.output_item.added":
@@ -151,15 +138,6 @@ class ForeignWriter:
             return out + self._send(kind, {key: event[key] for key in EVENTS[kind] if key in event})
         return out + self._inside(event, kind, place)  # type: ignore[arg-type]
 
-    def _send(self, kind: str, data: Node) -> list[Event]:
-        name = STRICT_NAMES.get(kind, kind) if self.strict else kind
-        if self.strict and name not in CORE_EVENTS:
-            name = SLUG + name
-        own = {"type": name, "sequence_number": self.number()}
-        data = {**own, **data, **own}
-        data.pop("obfuscation", None)
-        return [{"event": name, "data": data}]
-
     def _unknown(self, event: Event) -> list[Event]:
         """An unknown event of this protocol: its strict clients must be able to skip it."""
         data = self.w.native(event, FAMILY)
@@ -173,56 +151,6 @@ class ForeignWriter:
         return [*out, {"event": data["type"], "data": data}]
 
     # ---- the response -----------------------------------------------------------------------------------------------
-
-    def _begun(self) -> list[Event]:
-        out: list[Event] = []
-        if self.state == "idle":
-            out += self._lifecycle({"type": "response.created", "response": {}}, "response.created")
-        if self.state == "open":
-            self.state = "progressed"
-            out += self._send("response.in_progress", {"response": {**self.head, "status": "in_progress"}})
-        return out
-
-    def _lifecycle(self, event: Event, kind: str) -> list[Event]:
-        out: list[Event] = []
-        if kind in TERMINAL:
-            out = self._begun()
-            return out + self._end(event, kind)
-        if self.state == "idle":
-            mark = len(self.w.raw)
-            self._set_head(event["response"])
-            if kind == "response.created":
-                self.state = "open"
-                # What was filled in is reported of the very node that goes out.
-                response, self.head = self.head, self.head.copy()
-                return self._send(kind, {"response": response})
-            del self.w.raw[mark:]
-            out = self._send("response.created", {"response": {**self.head, "status": "in_progress"}})
-            self.state = "open"
-        if kind == "response.created" or (kind == "response.in_progress" and self.state == "progressed"):
-            return out
-        if kind == "response.in_progress":
-            self.state = "progressed"
-        return out + self._send(kind, {"response": {**self.head, "status": kind.removeprefix("response.")}})
-
-    def _set_head(self, response: Node) -> None:
-        w = self.w
-        # Answers of one conversation have made ids of their own: clients fold items that share one.
-        w.seed = str(response.get("id") or "") or w.seed
-        mark = len(w.raw)
-        given = {key: value for key, value in response.items() if key not in ("output", "usage", "choices", "finish")}
-        wire = whole(resource, given, w)
-        # Losses of the opening are reported of the whole response at its end, or when there is none.
-        del w.raw[mark:]
-        wire["status"] = wire.get("status") or "in_progress"
-        wire["output"] = []
-        self.head = complete_response(wire, w, None)
-        self._alias(self.head)
-
-    def _alias(self, wire: Node) -> None:
-        exchange = self.w.exchange
-        if exchange is not None and exchange.alias:
-            wire["model"] = exchange.alias
 
     def _end(self, event: Event, kind: str) -> list[Event]:
         out: list[Event] = []
@@ -266,22 +194,6 @@ class ForeignWriter:
                 out += self._done({"output_index": index, "item": item}, self.places.get(index))
         add_late(self.done, self.places, self.late, given, w)
         return [self.done[index] for index in sorted(self.done)]
-
-    def _error(self, event: Event) -> list[Event]:
-        """The event as the API sends it, with the copies it documents, and the failed response after it."""
-        w = self.w
-        out = self._begun() if self.state == "idle" else []
-        error = event.get("error") or {key: event.get(key) for key in ("code", "message", "param")}
-        nested = write_error_node(error, w)
-        if type(nested.get("code")) is int:
-            nested["code"] = str(nested["code"])
-        copies = {key: nested.get(key) for key in ("code", "message", "param")}
-        out += self._send("error", {**copies, "error": nested})
-        failed = {**self.head, "status": "failed"}
-        failed["error"] = response_error(nested, error.get("type"))
-        failed["output"] = [self.done[index] for index in sorted(self.done)]
-        self.state = "ended"
-        return out + self._send("response.failed", {"response": failed})
 
     # ---- items ------------------------------------------------------------------------------------------------------
 

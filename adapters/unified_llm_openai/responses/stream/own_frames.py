@@ -19,7 +19,7 @@ from ..parts import citations, parts
 from ..response.document import write_response
 from ..turns.history import write_item
 from .events import EVENTS, FAMILY, LIFECYCLE, varying
-from .foreign_frames import ForeignWriter
+from .response_frames import ResponseFrames
 
 __all__ = ["OwnWriter"]
 
@@ -65,7 +65,7 @@ class OwnWriter:
         if frame.get("synthetic"):
             return []
         if kind == "error" and extra is None and w.sent is not None:
-            return ForeignWriter(w).failed(event, *w.sent)
+            return ResponseFrames(w).failed(event, *w.sent)
         if kind == FRAME:
             return [dict(frame)] if "data" in frame else []
         if event.get("choice"):
