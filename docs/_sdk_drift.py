@@ -42,8 +42,12 @@ def page(folder: Path) -> str:
         newest = pinned(protocol)
         if newest is None:
             continue
-        steps: list[Declared] = [declared(protocol, path) for path in versions(folder, newest.sdk.split()[0])]
-        steps.append(newest)
+        older = versions(folder, name := newest.sdk.split()[0])
+        if not older:
+            sys.exit(
+                f"{folder}: no older version of {name}; pip install --target {folder}/{name}-VERSION {name}==VERSION"
+            )
+        steps: list[Declared] = [*(declared(protocol, path) for path in older), newest]
         parts.append(f"## {adapter(protocol).title}\n")
         for before, after in pairwise(steps):
             found = differences(before, after)
@@ -56,7 +60,7 @@ def page(folder: Path) -> str:
 
 
 def _by_file(found: list[Difference]) -> Iterator[str]:
-    yield "| file | |"
+    yield "| file | differences |"
     yield "| --- | --- |"
     for file in sorted({each.file for each in found}):
         told = []

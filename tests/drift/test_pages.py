@@ -16,6 +16,8 @@ import unified_llm as ul
 from unified_llm.cli import app
 from unified_llm.drift import CANONICAL, OBSERVED, layout
 from unified_llm.drift.render import MARKS, html, markdown
+from unified_llm.engine.declarations import pinned
+from unified_llm.engine.registry import adapter, protocols
 
 ROOT = Path(__file__).parents[2]
 
@@ -122,3 +124,13 @@ def test_the_lock_by_command(tmp_path: Path) -> None:
 def test_a_table_in_words_tells_kinds_apart() -> None:
     found = layout.matrix(CANONICAL, "anthropic-messages", capabilities="reasoning.text")
     assert "request lost, response/stream native" in markdown(found)
+
+
+def test_the_page_of_sdk_updates_has_a_table_for_each_protocol_and_ends_at_the_pinned_versions() -> None:
+    page = (ROOT / "docs" / "sdk-drift.md").read_text("utf-8")
+    parts = {title: text for title, _, text in (part.partition("\n") for part in page.split("\n## ")[1:])}
+    for protocol in protocols():
+        if (declared := pinned(protocol)) is not None:
+            text = parts[adapter(protocol).title]
+            assert f"to {declared.sdk}: " in text, protocol
+            assert "| file | differences |" in text, protocol
