@@ -8,198 +8,97 @@ from __future__ import annotations
 
 from typing import Any
 
+from unified_llm.engine import (
+    Context,
+    Shape,
+    Union,
+    boolean,
+    codec,
+    constant,
+    enum,
+    integer,
+    json,
+    number,
+    string,
+    union,
+)
 from unified_llm.engine.adapter import Adapter, Framing, Kind, Route, Streams
-from unified_llm.engine.pairs.mapping import Bimap, Fated, IllTyped, Mapping, fill, remainder, take
+from unified_llm.engine.bridge import cases_of, declare, read_part, reads, write_part, writes
+from unified_llm.engine.pairs.mapping import Bimap, Fated, IllTyped, Mapping, fill, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.table import Field, Table
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.error_headers import HINTS, read_http, settle_status, write_hints
-from unified_llm.foundation.errors import InvalidBody
+from unified_llm.engine.source_places import settings_of
 from unified_llm.passes.repair import Rules
 
 __all__ = ["adapter"]
 
 Node = dict[str, Any]
 
-# ---- what is a table: wire name, canonical name (where it differs), words -------------------------------------------
-
-REQUEST = Table(
-    "request",
-    Field("engine", "model"),
-    Field("limit", "max_output_tokens"),
-    Field("heat", "temperature"),
-    Field("live", "stream"),
-)
-RESPONSE = Table("response", Field("ref", "id"), Field("engine", "model"))
-USAGE = Table("usage", Field("heard", "input_tokens"), Field("said", "output_tokens"))
-ENDS = Bimap({"over": "stop", "limit": "length", "asks": "tool_calls"})
-FAULTS = Bimap({"busy": "overloaded", "slow": "rate_limit", "wrong": "invalid_request"})
-
-# ---- nodes: a pair pops what it understands of its node, and the engine sees to the rest ----------------------------
+# ---- nodes: each looks like the wire object, with canonical keys at its leaves (`?`: the key may be absent) ----------
 
 parts = Mapping("acme-talk parts", tag="is")
 answers = Mapping("acme-talk answers", tag="is")
-citations = Mapping("acme-talk citations")
-citations.cannot("url_citation file_citation container_file_citation", "Acme has no citations")
 steps = Mapping("acme-talk steps", tag="step")
 tools = Mapping("acme-talk tools", tag="sort", default="function")
+citations = Mapping("acme-talk citations")
+citations.cannot("url_citation file_citation container_file_citation", "Acme has no citations")
+
+WORDS = {"is": "words", "text": string("text").required("")}
+asked, answered = Union(parts.name, tag="is"), Union(answers.name, tag="is")
+asked.case(WORDS, "input_text", "output_text", "text")
+asked.case({"is": "picture", "url": string("image_url")}, "input_image")
+answered.case(WORDS, "output_text", "input_text", "text")
 
 
-def text(w: Node, key: str) -> str:
-    """A string: the next writer may look it up or join it."""
-    if type(w.get(key)) is not str:
-        raise IllTyped(key)
-    value: str = w.pop(key)
-    return value
+def said(key: str, family: Mapping) -> Any:
+    """A text, or a list of parts."""
+    return union(key, cases_of(family), text=True).required("")
 
 
-@parts.read("words")
-def read_words(w: Node, r: Reader) -> Node:
-    return {"type": "input_text", "text": text(w, "text")}
+talk = Union(steps.name, tag="step", items=True)
+# Two cases of one tag: the first that reads a step is its case; a node is written as the one whose constants it has.
+talk.case({"step": "say", "who": "assistant", "what": said("content", answers)}, "message", role="assistant")
+talk.case({"step": "say", "who": string("role").required("user"), "what": said("content", parts)}, "message")
+NO = {"no": string("call_id").required("")}
+ARGUMENTS = string("arguments").required("{}", "no arguments in the source")
+talk.case({"step": "ask", **NO, "tool": string("name").required(""), "with": ARGUMENTS}, "function_call")
+talk.case({"step": "gave", **NO, "what": said("output", parts)}, "function_call_output")
+
+functions = Union(tools.name, tag="sort")
+TAKES = json("parameters", dict).required({"type": "object", "properties": {}})
+functions.case(
+    {"sort?": constant("function", written=False), "name": string("name").required(""), "takes": TAKES}, "function"
+)
 
 
-@answers.read("words")
-def read_answer(w: Node, r: Reader) -> Node:
-    return {"type": "output_text", "text": text(w, "text")}
+def without_citations(c: Node, w: Writer, x: Context) -> Node:
+    """What is not one to one is a function before writing: each citation is a node of its own, reported by itself."""
+    if type(c.get("annotations")) is not list:
+        return c
+    w.nodes(citations, c["annotations"])
+    return x.replaced(c, {key: value for key, value in c.items() if key != "annotations"})
 
 
-@answers.write("output_text", "input_text", "text")
-@parts.write("input_text", "output_text", "text")
-def write_words(c: Node, w: Writer) -> Node:
-    if type(c.get("annotations")) is list:
-        w.nodes(citations, c.pop("annotations"))  # nodes of their own, reported one by one
-    return {"is": "words", "text": c.pop("text", "")}
-
-
-@parts.read("picture")
-def read_picture(w: Node, r: Reader) -> Node:
-    return {"type": "input_image", "image_url": text(w, "url")}
-
-
-@parts.write("input_image")
-def write_picture(c: Node, w: Writer) -> Node | None:
-    return {"is": "picture", "url": c.pop("image_url")} if type(c.get("image_url")) is str else None
-
-
-@steps.read("say")
-def read_say(w: Node, r: Reader) -> Node:
-    who = text(w, "who")
-    return {"type": "message", "role": who, "content": r.parts(answers if who == "assistant" else parts, w.pop("what"))}
-
-
-@steps.write("message")
-def write_say(c: Node, w: Writer) -> Node:
-    who = c.pop("role", "user")
-    what = w.parts(answers if who == "assistant" else parts, c.pop("content", None))
-    return {"step": "say", "who": who, "what": what or ""}
-
-
-@steps.read("ask")
-def read_ask(w: Node, r: Reader) -> Node:
-    return {"type": "function_call", "call_id": text(w, "no"), "name": text(w, "tool"), "arguments": text(w, "with")}
-
-
-@steps.write("function_call")
-def write_ask(c: Node, w: Writer) -> Node:
-    wire = {"step": "ask", "no": c.pop("call_id", ""), "tool": c.pop("name", ""), "with": c.pop("arguments", None)}
-    if wire["with"] is None:
-        wire["with"] = "{}"
-        w.added(wire, "with", "no arguments in the source")
-    return wire
-
-
-@steps.read("gave")
-def read_gave(w: Node, r: Reader) -> Node:
-    return {"type": "function_call_output", "call_id": text(w, "no"), "output": r.parts(parts, w.pop("what"))}
-
-
-@steps.write("function_call_output")
-def write_gave(c: Node, w: Writer) -> Node:
-    return {"step": "gave", "no": c.pop("call_id", ""), "what": w.parts(parts, c.pop("output", "")) or ""}
-
-
-@tools.read("function")
-def read_tool(w: Node, r: Reader) -> Node:
-    return {"type": "function", "name": text(w, "name"), "parameters": w.pop("takes")}
-
-
-@tools.write("function")
-def write_tool(c: Node, w: Writer) -> Node:
-    takes = c.pop("parameters", None) or {"type": "object", "properties": {}}
-    wire = {"sort": "function", "name": c.pop("name", ""), "takes": takes}
-    if w.form(c, "tag") == "absent":  # the engine's: the node had no `sort`, which is the default
-        del wire["sort"]
-    return wire
-
+cited = dict.fromkeys(("output_text", "input_text", "text"), without_citations)
+declare(parts, asked, cited)
+declare(answers, answered, cited)
+declare(steps, talk)
+declare(tools, functions)
 
 # ---- documents ------------------------------------------------------------------------------------------------------
 
-
-def is_own(w: Writer) -> bool:
-    """Whether the document came from this protocol: in a conversion by its source, after `ul.read` by our marker.
-
-    That it came from another dialect of it makes no difference here; where one does, `w.same` is also required.
-    """
-    return w.source == w.protocol or (w.source is None and w.form(w.doc, "own") is True)
+USAGE = Table("usage", Field("heard", "input_tokens"), Field("said", "output_tokens"))
 
 
-def read_request(w: Node, r: Reader) -> Node:
-    if type(w.get("talk")) is not list:
-        raise InvalidBody("/talk", "a list of steps is required")
-    node: Node = {"input": r.nodes(steps, w.pop("talk"))}
-    r.form(node, "own", True)  # see `is_own`
-    if type(w.get("tools")) is list:
-        node["tools"] = r.nodes(tools, w.pop("tools"))
-    REQUEST.read(w, node)
-    return node
-
-
-def write_request(c: Node, w: Writer) -> Node:
-    items = c.pop("input", None) or []
-    if type(items) is str:
-        items = [{"type": "message", "role": "user", "content": items}]
-    wire: Node = {"talk": w.nodes(steps, items)}
-    if type(c.get("tools")) is list:
-        wire["tools"] = w.nodes(tools, c.pop("tools"))
-    REQUEST.write(c, wire, w, w.doc)
-    if w.model:
-        wire["engine"] = w.model
-    if "limit" not in wire and not is_own(w):
-        wire["limit"] = 4096
-        w.added(wire, "limit", "the API demands one")
-    w.http.update(method="POST", path="talk")
-    return wire
-
-
-def read_response(w: Node, r: Reader) -> Node:
-    node: Node = {"output": r.nodes(steps, w.pop("talk"))}
-    RESPONSE.read(w, node)
-    read_end(w, node, r)
-    return node
-
-
-def read_end(w: Node, node: Node, r: Reader) -> None:
-    if type(w.get("end")) is str:
-        node["finish"] = {"reason": ENDS.read(w.pop("end"))}
-        r.place(node, ("finish", "reason"), (..., "end"))  # of a stream, in its last event
-    if type(w.get("tokens")) is dict:
-        node["usage"] = r.made({}, w["tokens"])  # built by hand: so a loss in it is found
-        USAGE.read(take(w, "tokens"), node["usage"])
-
-
-def write_response(c: Node, w: Writer) -> Node:
-    wire: Node = {"talk": w.nodes(steps, c.pop("output", None) or [])}
-    RESPONSE.write(c, wire, w, w.doc)
-    write_end(c, wire, w)
-    return wire
-
-
-def write_end(c: Node, wire: Node, w: Writer) -> None:
-    finish = take(c, "finish") if type(c.get("finish")) is dict else {}
-    if "reason" in finish:
-        wire["end"] = ENDS.write(finish.pop("reason"))
-    if type(c.get("usage")) is dict:
-        wire["tokens"] = w.piece(write_usage, c.pop("usage"))
+def read_usage(wire: Node, x: Any) -> Node:
+    """What is not one to one is a codec of two functions, which take from a copy what they understand."""
+    rest, usage = wire.copy(), dict[str, Any]()
+    x.reader.made(usage, wire)  # so its losses are found
+    USAGE.read(rest, usage)
+    x.reader.keep(usage, rest)
+    return usage
 
 
 def write_usage(c: Node, w: Writer) -> Node:
@@ -213,10 +112,69 @@ def write_usage(c: Node, w: Writer) -> Node:
     return wire
 
 
+REQUEST = Shape(
+    {
+        "engine?": string("model"),
+        "limit?": integer("max_output_tokens").required(4096, "the API demands one"),
+        "heat?": number("temperature"),
+        "live?": boolean("stream"),
+        "tools?": union("tools", cases_of(tools)),
+        "talk": union("input", cases_of(steps)).required([]),
+    },
+    name="acme-talk request",
+    node="request",
+)
+HEAD = {"ref?": string("id"), "engine?": string("model")}
+END = {
+    "end?": enum("finish.reason", {"over": "stop", "limit": "length", "asks": "tool_calls"}),
+    "tokens?": codec(
+        "usage", dict, read=read_usage, write=lambda c, x: x.writer.piece(write_usage, c), canonical=(dict,), exact=True
+    ),
+}
+TALK = {"talk": union("output", cases_of(steps)).required([])}
+RESPONSE = Shape({**HEAD, **TALK, **END}, name="acme-talk response", node="response")
+OPEN = Shape({"is": "open", **HEAD}, name="acme-talk open", node="response")  # the first and last frame of a stream
+CLOSE = Shape({"is": "close", **END}, name="acme-talk close", node="response")
+# Errors are pairs of functions: half of one is in the HTTP status and headers.
+FAULTS = Bimap({"busy": "overloaded", "slow": "rate_limit", "wrong": "invalid_request"})
+
+
+def is_own(w: Writer) -> bool:
+    """Whether the document came from this protocol: in a conversion by its source, after `ul.read` by our marker.
+
+    That it came from another dialect of it makes no difference here; where one does, `w.same` is also required.
+    """
+    return w.source == w.protocol or (w.source is None and w.form(w.doc, "own") is True)
+
+
+def read_request(w: Node, r: Reader) -> Node:
+    w.clear()  # all of it is the shape's
+    node = read_part(REQUEST, r.doc, r, whole=False)
+    r.form(node, "own", True)  # see `is_own`
+    return node
+
+
+def write_request(c: Node, w: Writer) -> Node:
+    wire = write_part(REQUEST, w.doc, w, whole=False, own=is_own(w), settle=as_steps, node=c)
+    c.clear()
+    if w.model:
+        wire["engine"] = w.model
+    w.http.update(method="POST", path="talk")
+    return wire
+
+
+def as_steps(c: Node, w: Writer, x: Context) -> None:
+    """A pass over the copy that is written: a conversation may be one text."""
+    if type(c.get("input")) is str:
+        c["input"] = [{"type": "message", "role": "user", "content": c["input"]}]
+
+
 def read_error(w: Node, r: Reader) -> Node:
     fault = take(w, "fault")
-    kind = text(fault, "kind")
-    error = {"type": FAULTS.reads.get(kind, "other"), "message": text(fault, "text")}
+    if not (type(fault["kind"]) is type(fault["text"]) is str):
+        raise IllTyped("fault")
+    kind = fault.pop("kind")
+    error = {"type": FAULTS.reads.get(kind, "other"), "message": fault.pop("text")}
     if error["type"] == "other":
         error["native_type"] = kind
     read_http(error, r)
@@ -259,7 +217,7 @@ class TalkReader:
         kind = data.get("is") if type(data) is dict else None
         if kind == "open" and self.state == "idle":
             self.state = "open"
-            RESPONSE.read(rest := data.copy(), self.r.made(self.response, data))
+            rest = self._fields(OPEN, data)
             return [self._kept({"type": "response.created", "response": {**self.response}}, rest, data)]
         if kind == "more" and self.state == "open" and type(data.get("text")) is str:
             return self._more(data)
@@ -284,6 +242,13 @@ class TalkReader:
             return []
         error = {"type": "server_error", "code": "stream_truncated", "message": "the stream ended before the answer"}
         return [self._made({"type": "error", "error": error})]
+
+    def _fields(self, shape: Shape, data: Node) -> Node:
+        """Read the fields of a frame into the response; what is left of the frame."""
+        node = read_part(shape, data, self.r, whole=False)
+        rest: Node = node.pop("extra", {}).get(self.r.protocol, {}).get("rest", {})
+        self.response.update(node)
+        return rest
 
     def _more(self, data: Node) -> list[Node]:
         place = {"output_index": len(self.output), "content_index": 0}
@@ -316,12 +281,11 @@ class TalkReader:
     def _close(self, data: Node) -> list[Node]:
         self.state = "closed"
         ends = self._end_text()
-        rest = data.copy()
-        read_end(rest, self.response, self.r)
+        rest = self._fields(CLOSE, data)
         self.response["output"] = self.output
         short = self.response.get("finish", {}).get("reason") == "length"
         kind = "response.incomplete" if short else "response.completed"
-        return [*ends, self._kept({"type": kind, "response": self.response}, remainder(rest), data)]
+        return [*ends, self._kept({"type": kind, "response": self.response}, rest, data)]
 
     def _made(self, event: Node) -> Node:
         """An event that the wire did not announce: our own writer leaves it out."""
@@ -363,7 +327,7 @@ class TalkWriter:
                 self.w.drop(event["item"], "Acme gives one answer")
             return []
         if kind == "response.created":
-            return [fill({"is": "open", **self.w.root(write_head, event["response"])}, rest)]
+            return [fill({"is": "open", **self._fields(OPEN, event["response"])}, rest)]
         if kind == "response.output_item.added" and event["item"].get("role", "assistant") != "assistant":
             self.whole.add(event["output_index"])
         if kind == "response.output_text.delta" and event["output_index"] not in self.whole:
@@ -372,12 +336,17 @@ class TalkWriter:
         if kind == "response.output_item.done":
             return [fill(wire, rest) for wire in self._item(event["item"])]
         if kind in ("response.completed", "response.incomplete"):
-            return [fill({"is": "close", **self.w.root(write_close, event["response"])}, rest)]
+            return [fill({"is": "close", **self._fields(CLOSE, event["response"])}, rest)]
         if kind == "error" or (kind == "response.failed" and not self.failed):
             self.failed = True
             error = event.get("error") or (event.get("response") or {}).get("error") or {}
             return [{"is": "fault", **self.w.root(write_error, {"error": error})}]
         return []
+
+    def _fields(self, shape: Shape, response: Node) -> Node:
+        """Those of a response that a frame has. All are written, so that the others have their losses reported."""
+        wire = self.w.root(writes(RESPONSE, whole=False, settle=without_output), response)
+        return {key: wire[key] for key in wire if (key,) in shape.places.values()}
 
     def _item(self, item: Node) -> list[Node]:
         step = self.w.node(steps, item)
@@ -391,18 +360,9 @@ class TalkWriter:
         return [{"is": "more", "text": words.removeprefix(told)}] if words != told else []
 
 
-def write_head(c: Node, w: Writer) -> Node:
-    wire: Node = {}
-    c.pop("output", None)
-    RESPONSE.write(c, wire, w, w.doc)
-    return wire
-
-
-def write_close(c: Node, w: Writer) -> Node:
-    write_head(c, w)  # its losses are reported already
-    wire: Node = {}
-    write_end(c, wire, w)
-    return wire
+def without_output(c: Node, w: Writer, x: Context) -> None:
+    """Items were written when they were done."""
+    c["output"] = []
 
 
 # Everything else that a conversation may hold: a reason for each, which the report contains.
@@ -430,12 +390,12 @@ adapter = Adapter(
     url="https://example.com/talk",
     kinds={
         "request": Kind(read_request, write_request, "request", "provider"),
-        "response": Kind(read_response, write_response, "response"),
+        "response": Kind(reads(RESPONSE, whole=False), writes(RESPONSE, whole=False), "response"),
         "error": Kind(read_error, write_error, "error"),
     },
     streams=Streams(TalkReader, TalkWriter, Framing(named=False)),
     mappings=(parts, answers, citations, steps, tools),
-    settings={"request": REQUEST, "response": RESPONSE},
+    settings={"request": settings_of(REQUEST), "response": settings_of(RESPONSE)},
     natives={"mood": "native.field"},
     refuses={"seed": "Acme has no seed", **dict.fromkeys(_BEYOND, "Acme has text, images and calls")},
     routes=(Route("POST", "talk", "request"),),

@@ -19,7 +19,9 @@ from unified_llm.engine import (
     opaque,
     string,
 )
+from unified_llm.engine.bridge import read_part
 from unified_llm.engine.compiler.signals import Mismatch, Node
+from unified_llm.engine.pairs.reading import Reader
 
 OWN, CROSS = Context("p", "p"), Context("q", "p")
 
@@ -151,3 +153,15 @@ def test_data_of_another_origin_makes_no_piece() -> None:
     shape, x = Shape({"proof?": opaque("proof")}, name="s"), Opening("p", "p")
     assert shape.read({"proof": "sealed:x"}, x) == {} and not x.flags
     assert shape.read({"proof": "x"}, x)["opaque"][0]["data"] == "x" and x.flags
+
+
+def test_an_unknown_key_of_an_object_inside_a_document_of_families_is_found() -> None:
+    """The object is a node of the reader's, so that what is left over in it has a place in the report."""
+    inner = Shape({"in?": integer("input_tokens")}, name="demo usage", node="usage")
+    shape = Shape({"tokens?": nested("usage", inner)}, name="demo response", node="response")
+    r = Reader("demo")
+    r.doc = {"tokens": {"in": 3, "zz": 1}}
+    node = read_part(shape, r.doc, r, whole=False)
+    assert node == {"usage": {"input_tokens": 3, "extra": {"demo": {"rest": {"zz": 1}}}}}
+    assert [(found, wire) for found, wire in r.traced() if found is node["usage"]] == [(node["usage"], r.doc["tokens"])]
+    assert r.places[(id(node["usage"]), "input_tokens")] == ("in",)

@@ -70,14 +70,17 @@ def cases_of(family: Mapping, write: Callable[[list[Node], Writer], list[Any]] |
     return Family(family, write)
 
 
-def reads(shape: Shape) -> Callable[[Any, Reader], Node]:
-    """The reading function of a kind whose documents are of this shape. It raises `InvalidBody` for any other."""
+def reads(shape: Shape, whole: bool = True) -> Callable[[Any, Reader], Node]:
+    """The reading function of a kind whose documents are of this shape. It raises `InvalidBody` for any other.
+
+    `whole`: all of it is of shapes; not where a field holds nodes of a family (`cases_of`) or a codec is of functions.
+    """
 
     def read(w: Any, r: Reader) -> Node:
         if type(r.doc) is not dict:
             raise IllTyped
         w.clear()
-        return read_part(shape, r.doc, r)
+        return read_part(shape, r.doc, r, whole)
 
     return read
 
@@ -193,15 +196,24 @@ def _is_canonical(raw: Raw) -> bool:
     return raw.keys[:1] != ("extra",)
 
 
-def writes(shape: Shape, *passes: Pass, lists: tuple[str, ...] = ("input", "output")) -> Callable[[Node, Writer], Node]:
+def writes(
+    shape: Shape,
+    *passes: Pass,
+    lists: tuple[str, ...] = ("input", "output"),
+    whole: bool = True,
+    settle: Settle | None = None,
+) -> Callable[[Node, Writer], Node]:
     """The writing function of a kind, with the passes that run over a document of another protocol before it.
 
-    `lists`: the keys of the document whose elements the passes may replace.
+    `lists`: the keys of the document whose elements the passes may replace. `whole`: as in `reads`. `settle`: as in
+    `write_part`.
     """
 
     def write(c: Node, w: Writer) -> Node:
+        node = dict(c) if settle is not None else None
         c.clear()
-        return write_part(shape, w.doc, w, *(passes if w.source != w.protocol else ()), lists=lists)
+        fitting = passes if w.source != w.protocol else ()
+        return write_part(shape, w.doc, w, *fitting, lists=lists, whole=whole, settle=settle, node=node)
 
     return write
 

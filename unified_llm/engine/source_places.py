@@ -114,6 +114,10 @@ def note_places(shape: Shape, node: Node, doc: Node, r: Reader, whole: bool) -> 
                 if len(keys) == 1 or at(node, keys) is not None:
                     r.place(node, keys, path)
         _note_spread(shape, node, doc, r)
+        for row in shape.structural:
+            inner, below = at(node, row.key), at(doc, row.wire)
+            if row.field.kind == "nested" and type(inner) is dict and type(below) is dict:
+                note_places(row.field.inner, r.made(inner, below), below, r, whole=False)
         return
     for place in walk(shape, node, doc):
         if type(place.wire) is not dict and place.path:  # a value without an identity is found by where it stands
