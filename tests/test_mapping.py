@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from toys import toy_adapter
 from unified_llm.engine.pairs.mapping import NATIVE, Bimap, IllTyped, Mapping, fill, remainder, take, unpack
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.table import Field, Table
@@ -42,7 +43,7 @@ def write_say(c: Node, w: Writer) -> Node:
 
 
 def round_trip(wire: Any) -> tuple[Any, Writer]:
-    writer = Writer("toy")
+    writer = Writer(toy_adapter())
     return writer.nodes(items, Reader("toy").nodes(items, [wire]))[0], writer
 
 
@@ -83,7 +84,7 @@ def test_what_a_reader_leaves_is_kept_where_it_was() -> None:
 
 
 def test_what_a_writer_leaves_is_reported_with_its_keys() -> None:
-    writer = Writer("toy")
+    writer = Writer(toy_adapter())
     node = {
         "type": "message",
         "role": "user",
@@ -98,13 +99,13 @@ def test_what_a_writer_leaves_is_reported_with_its_keys() -> None:
 
 
 def test_a_node_that_cannot_be_written_is_reported_whole_with_the_reason() -> None:
-    writer = Writer("toy")
+    writer = Writer(toy_adapter())
     assert writer.nodes(items, [{"type": "compaction", "id": "c"}]) == []
     assert [(keys, fate, detail) for _, keys, fate, detail, _ in writer.raw] == [((), "lost", "a toy does not compact")]
 
 
 def test_another_protocols_extras_are_reported_and_not_written() -> None:
-    writer = Writer("toy")
+    writer = Writer(toy_adapter())
     node = {
         "type": "message",
         "role": "user",
@@ -116,7 +117,7 @@ def test_another_protocols_extras_are_reported_and_not_written() -> None:
 
 
 def test_the_canonical_value_wins_over_an_extra_and_that_is_said() -> None:
-    writer = Writer("toy")
+    writer = Writer(toy_adapter())
     node = {"type": "message", "role": "user", "content": "hi", "extra": {"toy": {"rest": {"parts": "older"}}}}
     assert writer.nodes(items, [node]) == [{"type": "say", "who": {"role": "user"}, "parts": "hi"}]
     assert [(keys[-1], detail) for _, keys, _, detail, _ in writer.raw] == [("parts", "the canonical value wins")]
@@ -170,7 +171,7 @@ def test_a_table_moves_settings_both_ways_and_leaves_what_is_ill_typed() -> None
     table.read(wire, node)
     assert node == {"temperature": 0.5, "reasoning": {"effort": "low"}}
     assert wire == {"model": 5, "other": 1}
-    writer, out = Writer("toy"), {}
+    writer, out = Writer(toy_adapter()), {}
     original = {"temperature": 0.5, "reasoning": {"effort": "minimal"}, "seed": 1}
     rest = dict(original)
     table.write(rest, out, writer, original)
@@ -191,7 +192,7 @@ def test_with_another_tag_a_pair_may_have_a_key_named_type() -> None:
     sorted_.read("a")(lambda w, _: {"type": "input_text", "text": w.pop("text"), "media_type": w.pop("type")})
     sorted_.write("input_text")(lambda c, _: {"sort": "a", "type": c.pop("media_type"), "text": c.pop("text")})
     wire = {"sort": "a", "type": "big", "text": "hi", "more": 1}
-    assert Writer("toy").nodes(sorted_, Reader("toy").nodes(sorted_, [wire])) == [wire]
+    assert Writer(toy_adapter()).nodes(sorted_, Reader("toy").nodes(sorted_, [wire])) == [wire]
 
 
 def test_a_kind_is_declared_once() -> None:

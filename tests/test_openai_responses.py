@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
+from unified_llm.engine.registry import adapter
 from unified_llm.foundation.json_codec import load
 from unified_llm.provenance.opaque import is_sealed
 
@@ -164,7 +165,7 @@ def test_bare_base64_becomes_a_data_url() -> None:
     from unified_llm.engine.pairs.writing import Writer
     from unified_llm_openai.responses.request.document import write_request
 
-    writer = Writer(P, source="google-generate-content")
+    writer = Writer(adapter(P), source="google-generate-content")
     wire = writer.root(write_request, node)
     [file] = wire["input"][0]["content"]
     assert file == {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBE"}

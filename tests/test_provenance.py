@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import unified_llm as ul
+from toys import toy_adapter
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.secret import Secret
@@ -199,7 +200,7 @@ def test_a_piece_says_where_it_was_made() -> None:
 def test_a_piece_goes_to_its_origin_and_to_no_other_provider() -> None:
     mine, other = opaque_piece("signature", "S", Reader("a")), opaque_piece("signature", "T", Reader("b"))
     rest = {"type": "message", "opaque": [mine, other]}
-    assert split_opaque(rest, Writer("a")) == ([mine], [other])
+    assert split_opaque(rest, Writer(toy_adapter("a"))) == ([mine], [other])
     assert "opaque" not in rest
 
 

@@ -97,7 +97,7 @@ def rules_of(protocol: str) -> Rules:
 def mended(items: list[Node], protocol: str, **more: Any) -> tuple[Node, Node, Writer]:
     """The request, the request repaired, and the writer with the reports."""
     request = {"model": "m", "input": items, **more}
-    writer = Writer(protocol)
+    writer = Writer(adapter(protocol))
     return request, repair(request, rules_of(protocol), writer), writer
 
 
@@ -110,7 +110,7 @@ def test_repairing_twice_is_repairing_once(items: list[Node]) -> None:
     for protocol in PROTOCOLS:
         note(protocol)
         _, once, _ = mended(items, protocol)
-        assert repair(once, rules_of(protocol), Writer(protocol)) is once
+        assert repair(once, rules_of(protocol), Writer(adapter(protocol))) is once
 
 
 @MANY
@@ -230,7 +230,7 @@ def test_the_dialects_word_wins() -> None:
     items = [{"type": "function_call", "call_id": "call_49c89af0", "name": "f", "arguments": "{}"}]
     items += [{"type": "function_call_output", "call_id": "call_49c89af0", "output": "r"}]
     row = {"repair": {"call_id_form": "[a-zA-Z0-9]{9}", "call_id_length": 9}}
-    writer = Writer("openai-chat", dialect=row)
+    writer = Writer(adapter("openai-chat"), dialect=row)
     done = repair({"model": "m", "input": items}, rules_of("openai-chat"), writer)
     ids = [item["call_id"] for item in done["input"]]
     assert ids[0] == ids[1] and re.fullmatch("[a-zA-Z0-9]{9}", ids[0])

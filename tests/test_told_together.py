@@ -27,7 +27,7 @@ GOAL = adapter("openai-chat")
 
 def written(*nodes: Node) -> Writer:
     """A writer that noted the loss of a leaf of each of these nodes, at once."""
-    writer = Writer("openai-chat", source="openai-responses")
+    writer = Writer(GOAL, source="openai-responses")
     writer.alike[(("status",), "lost", "")] = list(nodes)
     return writer
 
@@ -74,7 +74,7 @@ def test_a_word_that_was_read_twice_is_lost_where_both_are() -> None:
 
 def test_a_prompt_that_is_lost_at_once_is_refused() -> None:
     part = {"type": "input_audio", "data": "AAAA"}
-    writer = Writer("openai-chat", source="openai-responses")
+    writer = Writer(GOAL, source="openai-responses")
     writer.alike[((), "lost", "it hears nothing")] = [part]
     root = {"input": [{"type": "message", "role": "user", "content": [part]}]}
 

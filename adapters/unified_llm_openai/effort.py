@@ -136,7 +136,7 @@ def drop_refused(c: Node, w: Writer, reasoning: Any) -> None:
         return
     said = reasoning.get("effort") if type(reasoning) is dict else None
     thinking = said != "none" if type(said) is str else model.reasoning.default != "off"
-    for key in [key for key in c if key in model.refuses and key not in w.refuses]:
+    for key in [key for key in c if key in model.refuses and key not in w.adapter.refuses]:
         if c[key] is not None:
             if model.refused(key, c[key], thinking):
                 w.report(w.doc, (key,), "lost", _REFUSED_ALWAYS if key in model.refuses_always else _REFUSED)

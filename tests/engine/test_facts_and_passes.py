@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from covering import examples
 from engine import laws, shapes
 from engine.test_differential import changed
+from toys import toy_adapter
 from unified_llm.engine import (
     CALLS,
     MEDIA,
@@ -263,7 +264,7 @@ def test_what_a_pass_supplies_is_reported_where_it_is_written() -> None:
         x.supply(c, ("tool_choice",), "required", "beside it")
         x.supply(c, ("seed",), 1)  # has no place here
 
-    w = Writer("demo", source="other")
+    w = Writer(toy_adapter("demo"), source="other")
     w.doc = {"reasoning": {}}
     wire = write_part(shape, w.doc, w, whole=False, settle=settle)
     assert wire == {"limit": 5, "think": {"how": "on"}, "pick": {"kind": "any"}}

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
+from toys import toy_adapter
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.passes.repair import Rules, repair
 
@@ -157,14 +158,14 @@ def test_trap_068_a_call_with_broken_arguments_keeps_its_result(target: str) -> 
 
 def test_trap_069_tools_of_the_history_are_declared_where_a_server_wants_it() -> None:
     request = {"model": "m", "input": [said("user", "q"), call("c1"), output("c1"), said("user", "sum up")]}
-    writer = Writer("x")
+    writer = Writer(toy_adapter("x"))
     done = repair(request, Rules(declared=True), writer)
     assert [(tool["name"], tool["type"]) for tool in done["tools"]] == [("f", "function")]
     assert done["tool_choice"] == "none"
     assert [(node["type"], keys, fate) for node, keys, fate, *_ in writer.raw] == [
         ("function_call", ("name",), "approximated")
     ]
-    assert "tools" not in repair(request, Rules(), Writer("x"))
+    assert "tools" not in repair(request, Rules(), Writer(toy_adapter("x")))
 
 
 @pytest.mark.parametrize(("target", "key"), [(GC, "contents"), (STEPS, "input")])

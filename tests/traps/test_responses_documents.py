@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
+from unified_llm.engine.registry import adapter
 from unified_llm.foundation.json_codec import load
 
 P = "openai-responses"
@@ -95,7 +96,7 @@ def test_trap_113_a_failed_tool_is_a_legal_item() -> None:
     from unified_llm_openai.responses.request.document import write_request
 
     output = {"type": "function_call_output", "call_id": "t", "output": "boom", "is_error": True}
-    writer = Writer(P, source="anthropic-messages")
+    writer = Writer(adapter(P), source="anthropic-messages")
     wire = writer.root(write_request, {"model": "m", "input": [output], "store": True})
     assert wire["input"] == [{"type": "function_call_output", "call_id": "t", "output": "boom", "status": "incomplete"}]
     assert [(keys, fate) for _, keys, fate, _, _ in writer.raw] == [(("is_error",), "approximated")]
@@ -125,7 +126,7 @@ def test_trap_119_an_image_of_the_assistant_is_told() -> None:
 
     picture = {"type": "output_image", "image_url": "data:image/png;base64,AA"}
     node = {"model": "m", "store": True, "input": [{"type": "message", "role": "assistant", "content": [picture]}]}
-    writer = Writer(P, source="google-generate-content")
+    writer = Writer(adapter(P), source="google-generate-content")
     writer.root(write_request, node)
     assert [(lost, fate) for lost, _, fate, _, _ in writer.raw] == [(picture, "lost")]
 
@@ -181,7 +182,7 @@ def test_trap_142_a_malformed_call_is_not_success() -> None:
     from unified_llm.engine.pairs.writing import Writer
     from unified_llm_openai.responses.response.document import write_response
 
-    writer = Writer(P, source="google-generate-content", facing="client")
+    writer = Writer(adapter(P), source="google-generate-content", facing="client")
     wire = writer.root(write_response, {"id": "r", "output": [], "finish": {"reason": "malformed_call"}})
     # The API declares no word for it; a stream ends with `response.failed`.
     assert (wire["status"], wire["error"]) == ("failed", {"code": "server_error", "message": "the response failed"})
@@ -201,7 +202,7 @@ def test_trap_145_a_pause_is_not_an_end() -> None:
     from unified_llm.engine.pairs.writing import Writer
     from unified_llm_openai.responses.response.document import write_response
 
-    writer = Writer(P, source="anthropic-messages", facing="client")
+    writer = Writer(adapter(P), source="anthropic-messages", facing="client")
     wire = writer.root(write_response, {"id": "r", "output": [], "finish": {"reason": "pause"}})
     # The SDK declares two reasons: max_output_tokens and content_filter.
     assert (wire["status"], wire["incomplete_details"]) == ("incomplete", {"reason": "max_output_tokens"})

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import unified_llm as ul
+from unified_llm.engine.registry import adapter
 from unified_llm.foundation.json_codec import load
 
 P = "openai-responses"
@@ -82,7 +83,7 @@ def test_trap_021_cipher_of_another_maker_is_not_sent() -> None:
     from unified_llm.engine.pairs.writing import Writer
     from unified_llm_openai.responses.request.document import write_request
 
-    writer = Writer(P, scope="org-y", origin=("protocol", "scope"))
+    writer = Writer(adapter(P), scope="org-y")
     call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
     thought = {"type": "reasoning", "id": "rs_1", "summary": [], "opaque": [theirs]}
     wire = writer.root(write_request, {"model": "m", "input": [thought, call]})

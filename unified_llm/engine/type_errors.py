@@ -38,7 +38,7 @@ def misfits(root: Any, name: str, reader: Reader, adapter: Adapter) -> list[Misf
 
     And the reader's own entries, path and reason in `context["misfits"]`: what is missing is of no type.
     """
-    finder = Finder(root, None, Writer(reader.protocol), reader, None, adapter, name, ())
+    finder = Finder(root, None, Writer(adapter), reader, None, adapter, name, ())
     told = [Misfit(root, path, "", reason) for path, reason in reader.context.get("misfits", ())]
     return told + [
         Misfit(node, finder._source(node, ()) + ((key,) if key else ()), key, reason)

@@ -149,7 +149,7 @@ class Finder(Sources):
         if (self.name == "request" and type(self.root.get(key)) is dict) or (self._tells and key in self._moved):
             return None
         wire, named = self._settings[key]
-        return loss_at((*self.base, wire), named, fate, self.writer.refuses.get(key, "")) if wire in self.doc else None
+        return loss_at((*self.base, wire), named, fate, self.goal.refuses.get(key, "")) if wire in self.doc else None
 
     def loss(self, node: Node, keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
         if fate == "added":
@@ -161,7 +161,7 @@ class Finder(Sources):
             if len(keys) == 1 and fate == "lost" and not capability and self.name == "request":
                 inside = self._settings_in(keys[0])
                 if inside:
-                    detail = detail or self.writer.refuses.get(keys[0], "")
+                    detail = detail or self.goal.refuses.get(keys[0], "")
                     return [loss for key in inside for loss in self.loss(node, (*keys, key), fate, detail, None)]
             setting = self._settings.get(keys[0])
             if setting is not None and (setting[0] not in self.doc or (self._tells and keys[0] in self._moved)):
@@ -172,13 +172,13 @@ class Finder(Sources):
         if setting is not None and len(keys) == 1:
             # As most losses are.
             if not detail and fate == "lost":
-                detail = self.writer.refuses.get(keys[0], "")
+                detail = self.goal.refuses.get(keys[0], "")
             return [loss_at((*self.base, setting[0]), capability or setting[1], fate, detail)]
         if keys[:1] == ("extra",):
             return self._foreign(node, keys, fate, detail, capability)
         capability = capability or self._capability(node, keys)
         if node is self.root and len(keys) == 1 and self._handed_on(keys[0]):
-            said = detail or (self.writer.refuses.get(keys[0], "") if fate == "lost" else "")
+            said = detail or (self.goal.refuses.get(keys[0], "") if fate == "lost" else "")
             return [loss_at(self.base + keys, capability, fate, said)]
         told = self._told(node, keys, fate) if keys else None
         if told is not None:
@@ -189,7 +189,7 @@ class Finder(Sources):
         if plain is not None:
             return [loss_at(self.base + plain, capability, fate, detail)]
         if not detail and fate == "lost":
-            refuses = self.writer.refuses
+            refuses = self.goal.refuses
             named = str(keys[0]) if keys and node is self.root else str(node.get("type", "")) if not keys else ""
             detail = refuses.get(named, "")
         found = self._shared(node) if not keys else ()

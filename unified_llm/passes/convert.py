@@ -252,20 +252,14 @@ def write(
     if type(node.get("input")) is list:
         node["input"] = [_typed(item) for item in node["input"]]
     writer = Writer(
-        adapter.protocol,
+        adapter,
         dialect=dialect,
         facing=facing or declared.facing,
         model=model,
         exchange=exchange,
         vault=vault,
-        refuses=adapter.refuses,
         provider=known or provider,
         scope=scope,
-        origin=adapter.origin,
-        shares=adapter.shares,
-        carries=adapter.carries,
-        joins=adapter.joins,
-        merges=adapter.merges,
         secret=Secret.of(secret),
     )
     try:

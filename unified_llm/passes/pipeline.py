@@ -65,21 +65,15 @@ def ends(
     if facing == "client":
         reader.scope = scope
     writer = Writer(
-        goal.adapter.protocol,
+        goal.adapter,
         dialect=goal.dialect,
         facing=facing,
         model=model,
         source=origin.adapter.protocol,
         exchange=exchange,
         vault=vault,
-        refuses=goal.adapter.refuses,
         provider=goal.provider,
         scope=scope if facing == "provider" else None,
-        origin=goal.adapter.origin,
-        shares=goal.adapter.shares,
-        carries=goal.adapter.carries,
-        joins=goal.adapter.joins,
-        merges=goal.adapter.merges,
         secret=keys,
     )
     writer.same = same

@@ -39,18 +39,13 @@ class _TrialWriter(Writer):
 def trial_writer(writer: Writer) -> Writer:
     """One like `writer`, for the same target, that has written nothing yet."""
     return _TrialWriter(
-        writer.protocol,
+        writer.adapter,
         dialect=writer.dialect,
         facing=writer.facing,
         model=writer.model,
         source=writer.source,
-        refuses=writer.refuses,
         provider=writer.here["provider"],
         scope=writer.here["scope"],
-        origin=writer.origin,
-        carries=writer.carries,
-        joins=writer.joins,
-        merges=writer.merges,
     )
 
 

@@ -172,8 +172,8 @@ def is_shown_otherwise(items: list[Any], writer: Writer) -> bool:
     answer = [item for item in items if type(item) is dict and not is_reply(item)]
     if not (
         any(map(cites, answer))
-        or (writer.joins and _is_rearranged(answer))
-        or (writer.merges and _has_neighbors(answer))
+        or (writer.adapter.joins and _is_rearranged(answer))
+        or (writer.adapter.merges and _has_neighbors(answer))
     ):
         return False
     return any(not is_own(piece, writer) for _, piece in pieces(answer))
@@ -246,7 +246,7 @@ def withhold_leading(items: list[Any], writer: Writer) -> None:
     for item in leading_to_hidden(items, writer.carries):
         strip_leading(item, writer)
     called = False
-    for item in items if writer.joins else ():
+    for item in items if writer.adapter.joins else ():
         kind = item.get("type") if type(item) is dict else None
         called = called or kind in CALLS
         if called and kind == "reasoning":

@@ -95,7 +95,7 @@ class LeavingWriter:
             if not event.get("choice"):
                 self.items[event.get("output_index", 0)] = item
                 if item.get("type") == "reasoning" and (self.waiting or self._may_strip(item)):
-                    if self.writing.joins and any(each.get("type") in CALLS for each in self.items.values()):
+                    if self.writing.adapter.joins and any(each.get("type") in CALLS for each in self.items.values()):
                         self._detach()
                         strip_between_calls(item, self.writing)
                     self.waiting.append(event)

@@ -23,7 +23,7 @@ def is_own(piece: Any, writer: Writer) -> bool:
     if type(origin) is not dict:
         return False
     here, client = writer.here, writer.facing == "client"
-    for key in writer.origin:
+    for key in writer.adapter.origin:
         theirs = origin.get(key)
         if theirs is not None:
             ours = here.get(key)
@@ -46,6 +46,7 @@ def _is_shared(kind: Any, origin: dict[str, Any], writer: Writer) -> bool:
     named = writer.context.get("named")
     made = origin.get("model") or (named if origin.get("protocol") == writer.source else None)
     model = writer.model or named
-    if writer.shares is None or type(made) is not str or type(model) is not str:
+    shares = writer.adapter.shares
+    if shares is None or type(made) is not str or type(model) is not str:
         return False
-    return writer.shares(kind, {**origin, "model": made}, {**writer.here, "model": model})
+    return shares(kind, {**origin, "model": made}, {**writer.here, "model": model})

@@ -6,18 +6,20 @@ to be approximated or added; `locator.py` makes the report of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from collections.abc import Mapping as MappingABC
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...foundation.generated_ids import is_made, seed_of
-from ...foundation.secret import Secret
-from ..registry import adapter
 from .mapping import NATIVE, Fated, IllTyped, Mapping, Owned, WritePair, alike, fill, remade, says_nothing
 from .markers import is_marker
 from .origins import is_own
 from .outline import Outline
 from .record import NOTE, REPEATED, UNKEPT, Record
+
+if TYPE_CHECKING:
+    from ...foundation.secret import Secret
+    from ..adapter import Adapter
 
 __all__ = ["Writer"]
 
@@ -28,28 +30,23 @@ class Writer(Record):
     """One writing, canonical to wire: every key that no pair pops becomes an entry in `raw`, to be located later."""
 
     __slots__ = (
+        "adapter",
         "carries",
         "context",
         "dialect",
         "doc",
         "exchange",
         "facing",
-        "forms",
         "here",
         "http",
-        "joins",
-        "merges",
         "model",
         "opening",
-        "origin",
         "plain",
         "protocol",
-        "refuses",
         "same",
         "secret",
         "seeded",
         "sent",
-        "shares",
         "source",
         "unparked",
         "vault",
@@ -57,7 +54,7 @@ class Writer(Record):
 
     def __init__(
         self,
-        protocol: str,
+        adapter: Adapter,
         *,
         dialect: MappingABC[str, Any] | None = None,
         facing: str = "provider",
@@ -65,28 +62,18 @@ class Writer(Record):
         source: str | None = None,
         exchange: Any = None,
         vault: Any = None,
-        refuses: MappingABC[str, str] | None = None,
         provider: str | None = None,
         scope: str | None = None,
-        origin: tuple[str, ...] = ("protocol",),
-        shares: Callable[[Any, Node, Node], bool] | None = None,
-        carries: frozenset[str] = frozenset(),
-        joins: bool = False,
-        merges: bool = False,
         secret: Secret | None = None,
     ) -> None:
         super().__init__()
-        # Who is written to, what of that must match for an opaque piece to be sent, and which others are valid there.
-        self.here: dict[str, Any] = {"protocol": protocol, "provider": provider, "scope": scope, "model": model}
-        self.origin: tuple[str, ...] = origin
-        self.shares: Callable[[Any, Node, Node], bool] | None = shares
-        # Bearers whose foreign pieces this surface has a slot of its own for, whether it joins an answer, or messages.
-        self.carries: frozenset[str] = carries
-        self.joins: bool = joins
-        self.merges: bool = merges
+        # The declaration of the target, and who is written to there.
+        self.adapter: Adapter = adapter
+        self.protocol: str = adapter.protocol
+        self.here: dict[str, Any] = {"protocol": adapter.protocol, "provider": provider, "scope": scope, "model": model}
+        # Bearers whose foreign pieces this document has a slot of its own for: a history may have fewer than an answer.
+        self.carries: frozenset[str] = adapter.carries
         self.secret: Secret | None = secret  # the key of the envelopes that are written
-        self.refuses: MappingABC[str, str] = refuses or {}
-        self.protocol: str = protocol
         self.dialect: MappingABC[str, Any] = dialect or {}
         self.facing: str = facing
         self.model: str | None = model
@@ -107,8 +94,6 @@ class Writer(Record):
         # Where a stream ends in an error that was made on this side: the data of the first and of the last event that
         # the client was sent, None where there are none.
         self.sent: tuple[Any, Any] | None = None
-        # The markers that its own reader leaves, once one is needed.
-        self.forms: MappingABC[str, Collection[Any]] | None = None
 
     def root(self, pair: WritePair, node: Any) -> Any:
         """Write a whole document with `pair`."""
@@ -233,11 +218,7 @@ class Writer(Record):
             return None
         own = extra.get(self.protocol)
         found = own["form"].get(key) if own and "form" in own else None
-        if found is None:
-            return None
-        if self.forms is None:
-            self.forms = adapter(self.protocol).forms
-        return found if is_marker(key, found, self.forms) else None
+        return found if found is not None and is_marker(key, found, self.adapter.forms) else None
 
     def marked(self, node: Node) -> Collection[str]:
         """The keys of all markers of form on the node; `form` gives the value of each."""
