@@ -58,6 +58,7 @@ SHARED = {
 ATTRIBUTES = {
     "Reader": {
         "doc": "the wire document; in a stream, the event that is read",
+        "adapter": "the declaration of the protocol that is read",
         "protocol": "id of the protocol that is read",
         "dialect": "the mapping of its dialect, empty without one",
         "facing": "who reads the result: `provider` or `client`",
@@ -67,6 +68,7 @@ ATTRIBUTES = {
     },
     "Writer": {
         "doc": "the canonical document that is written: the original, not the copy that a pair consumes",
+        "adapter": "the declaration of the protocol that is written",
         "protocol": "id of the protocol that is written",
         "source": "id of the protocol that the document came from; None after `ul.read`, or if a caller made it",
         "same": "whether source and target agree, dialect included: nothing is made to fit",

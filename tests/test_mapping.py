@@ -44,7 +44,7 @@ def write_say(c: Node, w: Writer) -> Node:
 
 def round_trip(wire: Any) -> tuple[Any, Writer]:
     writer = Writer(toy_adapter())
-    return writer.nodes(items, Reader("toy").nodes(items, [wire]))[0], writer
+    return writer.nodes(items, Reader(toy_adapter()).nodes(items, [wire]))[0], writer
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_node_comes_back_as_it_was_and_nothing_is_reported(wire: Any) -> None:
 
 def test_what_a_reader_leaves_is_kept_where_it_was() -> None:
     wire = {"type": "say", "who": {"role": "user", "age": 3}, "parts": "hi", "more": 1}
-    node = Reader("toy").nodes(items, [wire])[0]
+    node = Reader(toy_adapter()).nodes(items, [wire])[0]
     assert node == {
         "type": "message",
         "role": "user",
@@ -124,7 +124,7 @@ def test_the_canonical_value_wins_over_an_extra_and_that_is_said() -> None:
 
 
 def test_an_unread_node_keeps_its_type_only_if_no_canonical_type_has_that_name() -> None:
-    reader = Reader("toy")
+    reader = Reader(toy_adapter())
     unknown, taken = reader.nodes(items, [{"type": "shout", "a": 1}, {"type": "message", "a": 1}])
     assert unknown["type"] == "shout"
     assert taken["type"] == NATIVE
@@ -182,9 +182,9 @@ def test_a_table_moves_settings_both_ways_and_leaves_what_is_ill_typed() -> None
 
 def test_a_body_that_is_not_a_document_is_an_invalid_body() -> None:
     with pytest.raises(InvalidBody):
-        Reader("toy").root(read_say, {"who": 1})
+        Reader(toy_adapter()).root(read_say, {"who": 1})
     with pytest.raises(InvalidBody):
-        Reader("toy").root(read_say, [])
+        Reader(toy_adapter()).root(read_say, [])
 
 
 def test_with_another_tag_a_pair_may_have_a_key_named_type() -> None:
@@ -192,7 +192,7 @@ def test_with_another_tag_a_pair_may_have_a_key_named_type() -> None:
     sorted_.read("a")(lambda w, _: {"type": "input_text", "text": w.pop("text"), "media_type": w.pop("type")})
     sorted_.write("input_text")(lambda c, _: {"sort": "a", "type": c.pop("media_type"), "text": c.pop("text")})
     wire = {"sort": "a", "type": "big", "text": "hi", "more": 1}
-    assert Writer(toy_adapter()).nodes(sorted_, Reader("toy").nodes(sorted_, [wire])) == [wire]
+    assert Writer(toy_adapter()).nodes(sorted_, Reader(toy_adapter()).nodes(sorted_, [wire])) == [wire]
 
 
 def test_a_kind_is_declared_once() -> None:

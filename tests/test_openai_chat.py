@@ -330,7 +330,7 @@ def test_error_bodies_of_all_forms(body: Any, status: int, kind: str, message: s
     assert done.value == body
     assert done.http["status"] == status
     adapter, _ = ul.engine.registry.split(CHAT)
-    reader = ul.engine.pairs.reading.Reader(CHAT, http={"status": status})
+    reader = ul.engine.pairs.reading.Reader(adapter, http={"status": status})
     error = reader.root(adapter.kinds["error"].read, body)["error"]
     assert (error["type"], error["message"]) == (kind, message)
 

@@ -305,7 +305,7 @@ def test_error_types(status: int, error: Node, kind: str) -> None:
     from unified_llm.engine.pairs.reading import Reader
     from unified_llm_openai.responses.errors import read_error
 
-    assert Reader(P, http={"status": status}).root(read_error, body)["error"]["type"] == kind
+    assert Reader(adapter(P), http={"status": status}).root(read_error, body)["error"]["type"] == kind
 
 
 def test_open_responses_has_five_words_for_errors() -> None:

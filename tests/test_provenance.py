@@ -44,7 +44,7 @@ NEW, OLD = b"new secret", "old secret"
 
 def from_client(secret: Any = NEW) -> Reader:
     """What reads a client's document."""
-    return Reader("a", opens=True, secret=Secret.of(secret))
+    return Reader(toy_adapter("a"), opens=True, secret=Secret.of(secret))
 
 
 def sealed(secret: Any = NEW, node: Any = ITEM) -> str:
@@ -104,7 +104,7 @@ def test_a_wrong_or_missing_mac_is_refused() -> None:
 
 @pytest.mark.parametrize("secret", [NEW, None])
 def test_what_a_provider_sends_is_never_opened(secret: Any) -> None:
-    assert open_sealed(sealed(secret), None, Reader("a", secret=Secret.of(secret))) is None
+    assert open_sealed(sealed(secret), None, Reader(toy_adapter("a"), secret=Secret.of(secret))) is None
 
 
 def test_a_secret_is_shown_nowhere() -> None:
@@ -187,7 +187,7 @@ def test_what_of_an_origin_must_match_is_declared(origin: Any, here: Any, keys: 
 
 
 def test_a_piece_says_where_it_was_made() -> None:
-    reader = Reader("a", provider="vendor", scope="org-1", model="m")
+    reader = Reader(toy_adapter("a"), provider="vendor", scope="org-1", model="m")
     assert not reader.signed
     assert opaque_piece("signature", "S", reader) == {
         "kind": "signature",
@@ -198,7 +198,10 @@ def test_a_piece_says_where_it_was_made() -> None:
 
 
 def test_a_piece_goes_to_its_origin_and_to_no_other_provider() -> None:
-    mine, other = opaque_piece("signature", "S", Reader("a")), opaque_piece("signature", "T", Reader("b"))
+    mine, other = (
+        opaque_piece("signature", "S", Reader(toy_adapter("a"))),
+        opaque_piece("signature", "T", Reader(toy_adapter("b"))),
+    )
     rest = {"type": "message", "opaque": [mine, other]}
     assert split_opaque(rest, Writer(toy_adapter("a"))) == ([mine], [other])
     assert "opaque" not in rest

@@ -148,7 +148,7 @@ def texts_in(item: Node) -> list[str]:
 def test_what_a_reader_says_of_a_plain_conversation_is_so(source: str) -> None:
     plain = 0
     for record in records(source, "request"):
-        reader = Reader(source)
+        reader = Reader(adapter(source))
         try:
             node = reader.root(adapter(source).kinds["request"].read, record["body"])
         except ul.UnifiedLLMError:

@@ -62,7 +62,7 @@ def test_nothing_is_lost_of_what_repair_made_up() -> None:
 def test_a_word_that_was_read_twice_is_lost_where_both_are() -> None:
     wire = {"word": "x"}
     one, other = {"type": "message", "role": wire["word"]}, {"type": "reasoning", "status": wire["word"]}
-    reader = Reader("openai-chat")
+    reader = Reader(GOAL)
     reader.doc = wire
     for node, key in ((one, "role"), (other, "status")):
         reader.place(reader.made(node, wire), (key,), ("word",))

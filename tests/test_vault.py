@@ -342,7 +342,7 @@ def test_the_thread_is_that_of_the_conversation_as_it_came(source: str, target: 
         except ul.CapabilityRefused:
             continue
         # As readers leave it: the keys of a file are in another order in what was validated.
-        reader = Reader(source, http=record.get("http"))
+        reader = Reader(adapter(source), http=record.get("http"))
         canonical = reader.root(adapter(source).kinds["request"].read, copy.deepcopy(record["body"]))
         named = [each.exchange.thread for each in found if each.exchange is not None]
         told = [thread or getattr(vault, "thread", "") for thread, vault in zip(named, vaults, strict=True)]

@@ -369,7 +369,9 @@ def test_trap_148_an_error_that_is_a_completion() -> None:
     done = ul.convert(body, source=CHAT, target=CHAT, kind="error", http={"status": 400})
     assert done.value == body
     adapter, _ = ul.engine.registry.split(CHAT)
-    error = ul.engine.pairs.reading.Reader(CHAT, http={"status": 400}).root(adapter.kinds["error"].read, body)["error"]
+    error = ul.engine.pairs.reading.Reader(adapter, http={"status": 400}).root(adapter.kinds["error"].read, body)[
+        "error"
+    ]
     assert error["type"] == "content_filter"
 
 
@@ -398,5 +400,5 @@ def test_trap_172_overflow_stays_recognizable() -> None:
         "error": {"message": "m", "type": "invalid_request_error", "param": None, "code": "context_length_exceeded"}
     }
     adapter, _ = ul.engine.registry.split(CHAT)
-    error = ul.engine.pairs.reading.Reader(CHAT).root(adapter.kinds["error"].read, body)["error"]
+    error = ul.engine.pairs.reading.Reader(adapter).root(adapter.kinds["error"].read, body)["error"]
     assert error["type"] == "context_overflow"

@@ -295,7 +295,7 @@ def _back(probe: Probe, sent: _Sent, protocol: str, secret: str | None) -> Any:
     """The canonical form of what was written: not validated, as nothing but the bearing leaves is looked at."""
     adapter, dialect = split(protocol)
     reader = Reader(
-        adapter.protocol,
+        adapter,
         dialect=dialect,
         http=sent.http,
         provider=provider_of(protocol, dialect),

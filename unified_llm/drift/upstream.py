@@ -178,7 +178,7 @@ class FakeUpstream:
         self._given += 1
         if callable(found):
             kinds, dialect = split(source)
-            reader = Reader(kinds.protocol, dialect=dialect, http=http)
+            reader = Reader(kinds, dialect=dialect, http=http)
             found = found(reader.root(kinds.kinds["request"].read, load(asked)))
         made = {"id": f"resp_{self._given}", "created_at": 1760000000, "model": exchange.model or "model"}
         return {**made, **found}

@@ -33,11 +33,12 @@ class Misfit(NamedTuple):
     reason: str
 
 
-def misfits(root: Any, name: str, reader: Reader, adapter: Adapter) -> list[Misfit]:
+def misfits(root: Any, name: str, reader: Reader) -> list[Misfit]:
     """Every ill-typed value of a document that was just read; `name` is the canonical kind of its root.
 
     And the reader's own entries, path and reason in `context["misfits"]`: what is missing is of no type.
     """
+    adapter = reader.adapter
     finder = Finder(root, None, Writer(adapter), reader, None, adapter, name, ())
     told = [Misfit(root, path, "", reason) for path, reason in reader.context.get("misfits", ())]
     return told + [

@@ -327,6 +327,6 @@ def _canonical(request: Any, source: str | None) -> Mapping[str, Any]:
         found = load(request)
     else:
         found_adapter, dialect = split(source)
-        reader = Reader(found_adapter.protocol, dialect=dialect, facing="client")
+        reader = Reader(found_adapter, dialect=dialect, facing="client")
         found = reader.root(kind_of(found_adapter, "request").read, load(request))
     return found if isinstance(found, dict) else {}

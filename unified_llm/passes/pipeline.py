@@ -51,7 +51,7 @@ def ends(
     check_given(model, http, exchange, vault, scope)
     keys = Secret.of(secret)
     reader = Reader(
-        origin.adapter.protocol,
+        origin.adapter,
         dialect=origin.dialect,
         facing="client" if facing == "provider" else "provider",
         model=exchange.model if exchange else None,

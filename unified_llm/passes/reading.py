@@ -92,7 +92,7 @@ def read(
     if declared.node not in KINDS:
         raise InvalidBody("", f"a document of kind {kind!r} has no canonical class; use convert for its JSON")
     reader = Reader(
-        adapter.protocol,
+        adapter,
         dialect=dialect,
         http=http,
         provider=here.provider,
@@ -110,7 +110,7 @@ def read(
     from ..engine.type_errors import misfits
 
     problems: dict[int, tuple[str, ...]] = {}
-    for misfit in misfits(node, declared.node, reader, adapter):
+    for misfit in misfits(node, declared.node, reader):
         if strict:
             raise InvalidBody(pointer(misfit.path), misfit.reason)
         told = f"{pointer((misfit.key,)) if misfit.key else '/'}: {misfit.reason}"

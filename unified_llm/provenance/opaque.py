@@ -155,9 +155,7 @@ def opaque_piece(kind: str, data: str, reader: Reader) -> Node:
 
 def is_constant(text: Any, reader: Reader) -> bool:
     """True for a value that stands where opaque data goes and has no maker (`Adapter.constants`)."""
-    from ..engine.registry import adapter
-
-    return type(text) is str and text in adapter(reader.protocol).constants
+    return type(text) is str and text in reader.adapter.constants
 
 
 def origin_of(reader: Reader) -> Node:

@@ -166,5 +166,5 @@ def read_stream(events: Iterable[Event], protocol: ProtocolName) -> Iterator[Eve
     ['Hi']
     """
     adapter, dialect = split(protocol)
-    reader = adapter.streams.reader(Reader(adapter.protocol, dialect=dialect, provider=provider_of(protocol, dialect)))
+    reader = adapter.streams.reader(Reader(adapter, dialect=dialect, provider=provider_of(protocol, dialect)))
     return checked(reader, events)

@@ -167,11 +167,11 @@ def returned(value: Any, protocol: str, secret: str | None = None) -> Any:
     """
     adapter, dialect = split(protocol)
     if type(value) is list:
-        client = Reader(adapter.protocol, dialect=dialect, provider=provider_of(protocol, dialect))
+        client = Reader(adapter, dialect=dialect, provider=provider_of(protocol, dialect))
         client.escapes = False
         collected = ul.collect(collect_and_decompose.checked(adapter.streams.reader(client), value))
         value = ul.write(collected, protocol, "response").value
-    reader = Reader(adapter.protocol, dialect=dialect, provider=provider_of(protocol, dialect), opens=True)
+    reader = Reader(adapter, dialect=dialect, provider=provider_of(protocol, dialect), opens=True)
     reader.secret = Secret.of(secret)
     return reader.root(adapter.kinds["response"].read, load(value))
 

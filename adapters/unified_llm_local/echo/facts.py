@@ -41,7 +41,7 @@ def canonical(body: Any, adapter: Adapter, kind: str, http: Mapping[str, Any]) -
     """The canonical JSON of a client's document: no objects, whose classes take longer to load than an answer takes."""
     declared, doc = kind_of(adapter, kind), load(body)
     check_kind(adapter, kind, doc, http)
-    reader = Reader(adapter.protocol, http=http, opens=declared.facing == "provider")
+    reader = Reader(adapter, http=http, opens=declared.facing == "provider")
     try:
         node: Node = reader.root(declared.read, doc)
     except FAULTS as error:

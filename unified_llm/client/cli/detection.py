@@ -81,7 +81,7 @@ def streamed_instead(events: Sequence[Mapping[str, Any]], source: str) -> str | 
 def _misread(body: Any, name: str) -> int | None:
     """How many keys of a request a protocol does not understand; None where it finds no prompt in it."""
     spoken = adapter(name)
-    reader = Reader(spoken.protocol, facing="client")
+    reader = Reader(spoken, facing="client")
     try:
         node = reader.root(kind_of(spoken, "request").read, body)
     except InvalidBody:

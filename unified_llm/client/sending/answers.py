@@ -96,7 +96,7 @@ def begun(upstream: Upstream, response: Any, head: dict[str, Any]) -> Steps:
     rest = yield Effect("chunks", (response, adapter.streams.framing.binary))
     decoder = decoder_of(adapter.streams.framing)
     provider = provider_of(upstream.protocol, dialect)
-    reader = adapter.streams.reader(Reader(adapter.protocol, dialect=dialect, facing="client", provider=provider))
+    reader = adapter.streams.reader(Reader(adapter, dialect=dialect, facing="client", provider=provider))
     chunks: list[bytes] = []
     size = count = 0
     failure: APIError | None = None

@@ -260,7 +260,7 @@ def _read(upstream: Upstream, kind: str, body: Any, status: int, headers: Mappin
     http = {"status": status, "headers": dict(headers)}
     provider = provider_of(upstream.protocol, dialect)
     try:
-        reader = Reader(adapter.protocol, dialect=dialect, facing="client", http=http, provider=provider)
+        reader = Reader(adapter, dialect=dialect, facing="client", http=http, provider=provider)
         found = reader.root(adapter.kinds[kind].read, detached(body))
     except (InvalidBody, KeyError):
         return None

@@ -29,7 +29,7 @@ Event = dict[str, Any]
 def _reader(protocol: str, exchange: Exchange | None, provider: str | None, scope: str | None, http: Any) -> Reader:
     adapter, dialect = split(protocol)
     reader = Reader(
-        adapter.protocol,
+        adapter,
         dialect=dialect,
         facing="provider",
         model=exchange.model if exchange else None,

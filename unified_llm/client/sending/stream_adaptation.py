@@ -34,7 +34,7 @@ def as_stream(value: Any, upstream: Upstream, headers: Mapping[str, str], model:
     """A whole answer as the bytes of a stream. Raises `ServerError` for one that is ill-formed."""
     adapter, dialect = split(upstream.protocol)
     provider = provider_of(upstream.protocol, dialect)
-    reader = Reader(adapter.protocol, dialect=dialect, facing="client", provider=provider)
+    reader = Reader(adapter, dialect=dialect, facing="client", provider=provider)
     named = adapter.streams.framing.named
     out = []
     try:

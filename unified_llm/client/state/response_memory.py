@@ -244,7 +244,7 @@ def _with_settings(body: Node, turns: Sequence[Turn], known: Adapter) -> Node:
 def with_history(body: Node, surface: str, past: list[Node], secret: Secret | None) -> Any:
     """The request `body` with `past` in front of it, and with what was compacted (`compacted`) in full."""
     reader = _reader(surface, secret)
-    node = reader.root(adapter(reader.protocol).kinds["request"].read, body)
+    node = reader.root(reader.adapter.kinds["request"].read, body)
     node.pop(PREVIOUS, None)
     node["input"] = opened(_in_full([*past, *without_repeats(_input_items(node), past)]), reader)
     return write(node, surface, "request", facing="client", secret=secret).value
@@ -260,7 +260,7 @@ def _in_full(items: list[Node]) -> list[Node]:
 def compacted(body: Node, surface: str, secret: Secret) -> Node:
     """The canonical compaction of the conversation in `body`: an envelope with all of it, made without a model."""
     reader = _reader(surface, secret)
-    items = _input_items(reader.root(adapter(reader.protocol).kinds["request"].read, body))
+    items = _input_items(reader.root(reader.adapter.kinds["request"].read, body))
     node = {"type": "compaction", _COMPACTED: _in_full(items)}
     piece = {"kind": "encrypted_content", "data": seal(node, "", secret)}
     return {"type": "compaction", "opaque": [piece]}
@@ -278,7 +278,7 @@ def _answer_items(turn: Turn, secret: Secret | None) -> list[Node]:
 
 def _request_items(turn: Turn, secret: Secret | None) -> list[Node]:
     reader = _reader(turn.surface, secret)
-    return _input_items(reader.root(adapter(reader.protocol).kinds["request"].read, parse(turn.asked)))
+    return _input_items(reader.root(reader.adapter.kinds["request"].read, parse(turn.asked)))
 
 
 def _input_items(node: Node) -> list[Node]:
@@ -296,7 +296,7 @@ def answer(turn: Turn, secret: Secret | None = None) -> Node | None:
     """The canonical answer; None for a stream that did not come to its end. Envelopes are opened with the secret."""
     reader = _reader(turn.surface, secret)
     if not turn.stream:
-        node: Node = reader.root(adapter(reader.protocol).kinds["response"].read, parse(b"".join(turn.answered)))
+        node: Node = reader.root(reader.adapter.kinds["response"].read, parse(b"".join(turn.answered)))
         return node
     try:
         return collect(_events(turn, reader))
@@ -321,14 +321,12 @@ def _events(turn: Turn, reader: Reader) -> Iterator[Node]:
     decoder = StreamDecoder()
     events = [*decoder.feed(b"".join(turn.answered)), *decoder.close()]
     wires = [{"event": event["event"], "data": parse_data(event["data"])} for event in events]
-    return checked(adapter(reader.protocol).streams.reader(reader), wires)
+    return checked(reader.adapter.streams.reader(reader), wires)
 
 
 def _reader(surface: str, secret: Secret | None) -> Reader:
     known, dialect = split(surface)
     provider = provider_of(surface, dialect)
-    reader = Reader(
-        known.protocol, dialect=dialect, facing="client", provider=provider, opens=secret is not None, secret=secret
-    )
+    reader = Reader(known, dialect=dialect, facing="client", provider=provider, opens=secret is not None, secret=secret)
     reader.escapes = False  # a client was shown it in this spelling
     return reader

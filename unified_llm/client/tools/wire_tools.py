@@ -221,7 +221,8 @@ def _holder_of_tools(request: Any) -> str | None:
 
 def _read(protocol: str, request: Node) -> Node | None:
     try:
-        node = Reader(protocol).root(adapter(protocol).kinds["request"].read, request)
+        known = adapter(protocol)
+        node = Reader(known).root(known.kinds["request"].read, request)
     except FAULTS:
         return None
     return node if type(node) is dict else None

@@ -17,6 +17,7 @@ from .outline import Outline
 
 if TYPE_CHECKING:
     from ...foundation.secret import Secret
+    from ..adapter import Adapter
     from .writing import Writer
 
 __all__ = ["Reader"]
@@ -30,6 +31,7 @@ class Reader:
 
     __slots__ = (
         "_outline",
+        "adapter",
         "below",
         "cited",
         "context",
@@ -71,7 +73,7 @@ class Reader:
 
     def __init__(
         self,
-        protocol: str,
+        adapter: Adapter,
         *,
         dialect: MappingABC[str, Any] | None = None,
         facing: str = "provider",
@@ -82,7 +84,8 @@ class Reader:
         opens: bool = False,
         secret: Secret | None = None,
     ) -> None:
-        self.protocol: str = protocol
+        self.adapter: Adapter = adapter
+        self.protocol: str = adapter.protocol
         self.dialect: MappingABC[str, Any] = dialect or {}
         self.facing: str = facing
         self.model: str | None = model

@@ -76,7 +76,7 @@ class Tap:
                     return usage
         decoder = SSEDecoder()
         events = [*decoder.feed(_chosen(whole)), *decoder.close()]
-        reader = known.streams.reader(Reader(known.protocol, facing="client"))
+        reader = known.streams.reader(Reader(known, facing="client"))
         found: Mapping[str, Any] | None = None
         try:
             for event in events:

@@ -139,7 +139,7 @@ def _named(node: Any, path: str = "") -> Iterator[_Named]:
 def _read(surface: str, kind: str, content: Any, secret: Secret) -> Node:
     known, dialect = split(surface)
     provider = provider_of(surface, dialect)
-    reader = Reader(known.protocol, dialect=dialect, facing="client", provider=provider, opens=True, secret=secret)
+    reader = Reader(known, dialect=dialect, facing="client", provider=provider, opens=True, secret=secret)
     node: Node = reader.root(known.kinds[kind].read, content)
     return node
 

@@ -318,7 +318,7 @@ class Matching:
     def _read_back(self, route: Route, writer: Writer) -> Places | None:
         """The target's half: what was written, read again."""
         reader = Reader(
-            route.goal.protocol,
+            route.goal,
             dialect=route.there.dialect,
             provider=route.there.provider,
             http=writer.http,

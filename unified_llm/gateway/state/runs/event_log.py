@@ -310,7 +310,7 @@ def response_of(run: Run, frames: bytes, secret: Secret | None) -> dict[str, Any
 def status_of(run: Run, events: Sequence[bytes]) -> str:
     """The status that the last events of a stream end their response with; empty where they do not."""
     known = adapter(run.surface)
-    reader = known.streams.reader(Reader(known.protocol, facing="client"))
+    reader = known.streams.reader(Reader(known, facing="client"))
     status = ""
     for frame in b"".join(events[-_ENDING:]).split(b"\n\n")[:-1]:
         lines = frame.split(b"\n")
@@ -351,7 +351,7 @@ def error_of(surface: str, content: bytes) -> dict[str, Any]:
     """The canonical error of an error response."""
     known = adapter(surface)
     try:
-        found = Reader(known.protocol, facing="client").root(known.kinds["error"].read, parse(content))
+        found = Reader(known, facing="client").root(known.kinds["error"].read, parse(content))
         error = dict(found["error"])
     except (InvalidBody, KeyError, TypeError):
         error = {"type": "server_error", "message": "the upstream failed"}
