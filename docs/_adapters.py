@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from _api import entry
+from _pages import renew
 
 PAGE = Path(__file__).parent / "adapters-reference.md"
 INTRO = """# What an adapter declares and calls
@@ -165,14 +166,9 @@ def _escaped(text: str) -> str:
     return text.replace("|", "\\|").replace("MappingABC", "dict")
 
 
-def main() -> None:
-    text = page()
-    if "--check" in sys.argv:
-        if PAGE.read_text("utf-8") != text:
-            sys.exit("docs/adapters-reference.md is not current; run: python docs/_adapters.py")
-    else:
-        PAGE.write_text(text, "utf-8")
+def main() -> int:
+    return renew({PAGE: page()})
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import unified_llm as ul
+from _pages import renew
 
 PAGE = Path(__file__).parent / "api.md"
 INTRO = """# API
@@ -180,16 +181,11 @@ def described(value: Any) -> str:
     return _EXAMPLE.sub(lambda found: f"```python\n{found[0].rstrip()}\n\n```\n", text)
 
 
-def main() -> None:
+def main() -> int:
     if left_out():
         sys.exit(f"in no section: {', '.join(sorted(left_out()))}")
-    text = page()
-    if "--check" in sys.argv:
-        if PAGE.read_text("utf-8") != text:
-            sys.exit("docs/api.md is not current; run: python docs/_api.py")
-    else:
-        PAGE.write_text(text, "utf-8")
+    return renew({PAGE: page()})
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

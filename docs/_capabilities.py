@@ -6,21 +6,19 @@ mark is the measured result of a probe; the text around the tables is here.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from _pages import ROOT, filled, renew
 from unified_llm.drift import CANONICAL, Key
 from unified_llm.drift.layout import Column, Matrix, dialects, differing_models, every_pair, matrix
 from unified_llm.drift.observe import Cell
 from unified_llm.drift.render import legend, marked
 from unified_llm.engine.registry import adapter, protocols
 
-DOCS = Path(__file__).parent
-PAGE = DOCS / "capabilities.md"
-README = DOCS.parent / "README.md"
-BLOCK = re.compile(r"(<!-- capabilities -->\n).*?(<!-- end -->)", re.DOTALL)
+PAGE = ROOT / "docs" / "capabilities.md"
+README = ROOT / "README.md"
 HEADS = {
     "anthropic-messages": "Messages",
     "google-generate-content": "generateContent",
@@ -149,17 +147,11 @@ def _contradictions(found: Matrix) -> Iterator[str]:
 def renewed() -> dict[Path, str]:
     """What the two files should hold."""
     found = every_pair()
-    readme = BLOCK.sub(lambda block: f"{block[1]}\n{short(found)}\n\n{block[2]}", README.read_text("utf-8"))
-    return {PAGE: page(found), README: readme}
+    return {PAGE: page(found), README: filled(README, {"capabilities": short(found)})}
 
 
 def main() -> int:
-    stale = [(path, text) for path, text in renewed().items() if not path.exists() or path.read_text("utf-8") != text]
-    for path, text in stale:
-        print(f"{'stale' if '--check' in sys.argv else 'renewed'}: {path.name}")
-        if "--check" not in sys.argv:
-            path.write_text(text, "utf-8")
-    return int(bool(stale) and "--check" in sys.argv)
+    return renew(renewed())
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from _pages import renew
 from unified_llm_openai.dialects import FOLDER, load
 from unified_llm_openai.dialects.schema import KEYS
 
@@ -123,12 +124,7 @@ def page() -> str:
 
 
 def main() -> int:
-    stale = not PAGE.exists() or PAGE.read_text("utf-8") != page()
-    if stale:
-        print(f"{'stale' if '--check' in sys.argv else 'renewed'}: docs/dialects.md")
-        if "--check" not in sys.argv:
-            PAGE.write_text(page(), "utf-8")
-    return int(stale and "--check" in sys.argv)
+    return renew({PAGE: page()})
 
 
 if __name__ == "__main__":

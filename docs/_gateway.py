@@ -1,17 +1,21 @@
-"""Rewrite the configuration reference of the gateway from its models: `python docs/_gateway.py`."""
+"""The configuration reference of the gateway in docs/gateway-configuration.md, written from its models.
+
+`python docs/_gateway.py` renews it, `--check` only checks that it is current (a test does the same).
+"""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic_core import PydanticUndefined
 
+from _pages import filled, renew
 from unified_llm.gateway.configuration import config
 
 PAGE = Path(__file__).parent / "gateway-configuration.md"
-START, END = "<!-- configuration -->", "<!-- /configuration -->"
 TABLES = [each for each in vars(config).values() if isinstance(each, type) and issubclass(each, config.Table)]
 
 
@@ -31,7 +35,7 @@ def reference() -> str:
         for name, field in table.model_fields.items():
             default = "required" if field.is_required() else shown(field.default)
             out.append(f"| `{name}` | {kind(field.annotation)} | {default} | {field.description} |")
-    return "\n".join(out) + "\n"
+    return "\n".join(out).strip()
 
 
 def shown(value: Any) -> str:
@@ -55,9 +59,12 @@ def kind(annotation: Any) -> str:
 
 def renewed(page: Path) -> str:
     """The page with the current reference."""
-    before, _, rest = page.read_text("utf-8").partition(START)
-    return f"{before}{START}\n{reference()}\n{END}{rest.partition(END)[2]}"
+    return filled(page, {"configuration": reference()})
+
+
+def main() -> int:
+    return renew({PAGE: renewed(PAGE)})
 
 
 if __name__ == "__main__":
-    PAGE.write_text(renewed(PAGE), "utf-8")
+    sys.exit(main())

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import unified_llm as ul
+from _pages import renew
 from unified_llm.models.effort import EFFORTS
 from unified_llm.models.profiles import DATA, ReasoningProfile, profile
 
@@ -212,12 +213,7 @@ def written() -> str:
 
 
 def main() -> int:
-    stale = not PAGE.exists() or PAGE.read_text("utf-8") != written()
-    if stale and "--check" not in sys.argv:
-        PAGE.write_text(written(), "utf-8")
-    if stale:
-        print(f"{'stale' if '--check' in sys.argv else 'written'}: docs/{PAGE.name}")
-    return int(stale and "--check" in sys.argv)
+    return renew({PAGE: written()})
 
 
 if __name__ == "__main__":

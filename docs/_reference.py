@@ -1,7 +1,7 @@
 """docs/reference.md: every class of the canonical model and its fields, written from the classes.
 
 `python docs/_reference.py` renews the page, `--check` only compares. Descriptions of fields are in
-`unified_llm/model/descriptions`, those of classes are their docstrings.
+`unified_llm/types/descriptions`, those of classes are their docstrings.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
+from _pages import renew
 from unified_llm.types._generate import classes
 from unified_llm.types.base import Kind, Model, field_capability
 
@@ -118,13 +119,7 @@ def _type(here: Any) -> str:
 
 
 def main() -> int:
-    text = page()
-    stale = not PAGE.exists() or PAGE.read_text("utf-8") != text
-    if stale:
-        print(f"{'stale' if '--check' in sys.argv else 'renewed'}: docs/{PAGE.name}")
-        if "--check" not in sys.argv:
-            PAGE.write_text(text, "utf-8")
-    return int(stale and "--check" in sys.argv)
+    return renew({PAGE: page()})
 
 
 if __name__ == "__main__":

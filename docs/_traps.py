@@ -10,10 +10,10 @@ import ast
 import re
 import sys
 import tomllib
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent.parent
+from _pages import ROOT, renew
+
 TESTS = ROOT / "tests"
 INDEX = TESTS / "traps" / "index.toml"
 PAGE = ROOT / "docs" / "traps.md"
@@ -92,16 +92,7 @@ def _row(trap: dict[str, Any]) -> str:
 
 
 def main() -> int:
-    check = "--check" in sys.argv
-    stale = False
-    for path, text in ((INDEX, renewed_index), (PAGE, page)):
-        new = text()
-        if not path.exists() or path.read_text("utf-8") != new:
-            stale = True
-            print(f"{'stale' if check else 'renewed'}: {path.relative_to(ROOT).as_posix()}")
-            if not check:
-                path.write_text(new, "utf-8")
-    return int(stale and check)
+    return renew({INDEX: renewed_index()}) | renew({PAGE: page()})
 
 
 if __name__ == "__main__":

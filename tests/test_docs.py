@@ -20,10 +20,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+import _protocols
 import unified_llm as ul
 from client import commandline
 
@@ -215,26 +215,18 @@ def test_the_readme_leads_to_the_documentation() -> None:
     )
 
 
-def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("docs_generate", DOCS / "_generate.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_page_of_functions_is_current() -> None:
     done = subprocess.run(
         [sys.executable, "docs/_api.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_page_of_declarations_is_current() -> None:
     done = subprocess.run(
         [sys.executable, "docs/_adapters.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_every_protocol_has_a_page() -> None:
@@ -248,14 +240,14 @@ def test_every_protocol_has_a_page() -> None:
 def test_tables_of_declarations_are_current(page: Path) -> None:
     text = page.read_text("utf-8")
     assert text.count("<!-- natives -->") == text.count("<!-- cannot -->") == 1
-    assert generator().renewed(page) == text, "run: python docs/_generate.py"
+    assert _protocols.renewed(page) == text, "run: python docs/_protocols.py"
 
 
 def test_a_stale_table_is_renewed(tmp_path: Path) -> None:
     page = tmp_path / "openai-chat.md"
     page.write_text(re.sub(r"(?m)^\| .*\n", "", (DOCS / "protocols" / "openai-chat.md").read_text("utf-8")), "utf-8")
     assert "`system_fingerprint`" not in page.read_text("utf-8")
-    renewed = generator().renewed(page)
+    renewed = _protocols.renewed(page)
     assert "`system_fingerprint`" in renewed and "openai-chat has no MCP tools" in renewed
 
 

@@ -5,13 +5,12 @@ A row is a control as its source's wire has it; a column is a target and a model
 
 from __future__ import annotations
 
-import importlib.util
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+import _reasoning
 import unified_llm as ul
 from thinking import (
     ASKED,
@@ -298,10 +297,5 @@ def test_the_nearest_word_is_never_more_than_was_asked_for_where_there_is_one(
 
 
 def test_the_page_is_written_from_the_data() -> None:
-    place = Path(__file__).parents[1] / "docs" / "_reasoning.py"
-    spec = importlib.util.spec_from_file_location("docs_reasoning", place)
-    assert spec is not None and spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    assert made.PAGE.read_text("utf-8") == made.written(), "run: python docs/_reasoning.py"
-    assert "| `claude-haiku-4-5` |  | 1024 to 63999 | does not | yes | 64,000 |" in made.written()
+    assert _reasoning.PAGE.read_text("utf-8") == _reasoning.written(), "run: python docs/_reasoning.py"
+    assert "| `claude-haiku-4-5` |  | 1024 to 63999 | does not | yes | 64,000 |" in _reasoning.written()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import _reference
 from unified_llm import suite
 from unified_llm.client.sending.api_errors import _CLASSES
 from unified_llm.types import ErrorBody, Finish, Request
@@ -17,14 +16,6 @@ from unified_llm.types.descriptions import DESCRIPTIONS
 
 DOCS = Path(__file__).parents[1] / "docs"
 CLASSES = [cls for cls in classes() if cls.__module__.startswith("unified_llm.types.") and cls is not Model]
-
-
-def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("docs_reference", DOCS / "_reference.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_every_field_has_a_description() -> None:
@@ -78,7 +69,7 @@ def test_a_schema_has_the_descriptions() -> None:
 
 
 def test_the_page_is_current() -> None:
-    assert generator().page() == (DOCS / "reference.md").read_text("utf-8"), "run: python docs/_reference.py"
+    assert _reference.page() == (DOCS / "reference.md").read_text("utf-8"), "run: python docs/_reference.py"
 
 
 def test_the_page_has_every_class_and_field() -> None:

@@ -2,50 +2,41 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 
+import _traps
 from unified_llm.foundation.capabilities import CAPABILITIES
 
 ROOT = Path(__file__).parents[1]
 
 
-def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("docs_traps", ROOT / "docs" / "_traps.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_every_trap_is_listed_once_and_in_order() -> None:
-    traps = generator().index()["trap"]
+    traps = _traps.index()["trap"]
     assert [trap["number"] for trap in traps] == list(range(1, 181))
     assert all(trap["title"] and trap["threads"] for trap in traps)
 
 
 def test_every_trap_names_capabilities_of_the_closed_list() -> None:
-    for trap in generator().index()["trap"]:
+    for trap in _traps.index()["trap"]:
         assert trap["capabilities"] and set(trap["capabilities"]) <= CAPABILITIES.keys(), trap["number"]
 
 
 def test_every_trap_has_a_test_or_a_reason_why_not() -> None:
-    without = [t["number"] for t in generator().index()["trap"] if not t.get("tests") and not t.get("outside")]
+    without = [t["number"] for t in _traps.index()["trap"] if not t.get("tests") and not t.get("outside")]
     assert not without
 
 
 def test_every_test_that_is_named_is_there() -> None:
-    there = generator().tests()
-    named = {name for trap in generator().index()["trap"] for name in trap.get("tests", ())}
+    there = _traps.tests()
+    named = {name for trap in _traps.index()["trap"] for name in trap.get("tests", ())}
     assert named and named <= there.keys(), sorted(named - there.keys())
 
 
 def test_every_test_that_is_named_after_a_trap_is_listed_under_it() -> None:
-    listed = {trap["number"]: set(trap.get("tests", ())) for trap in generator().index()["trap"]}
+    listed = {trap["number"]: set(trap.get("tests", ())) for trap in _traps.index()["trap"]}
     missing = [
         (number, name)
-        for name, numbers in generator().tests().items()
+        for name, numbers in _traps.tests().items()
         for number in numbers
         if name not in listed.get(number, ())
     ]
@@ -53,5 +44,4 @@ def test_every_test_that_is_named_after_a_trap_is_listed_under_it() -> None:
 
 
 def test_the_page_is_current() -> None:
-    made = generator()
-    assert made.PAGE.read_text("utf-8") == made.page(), "run: python docs/_traps.py"
+    assert _traps.PAGE.read_text("utf-8") == _traps.page(), "run: python docs/_traps.py"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import _dialects
 import unified_llm as ul
 from unified_llm.engine.registry import adapter, dialect
 from unified_llm_openai.dialects import FOLDER, Dialects, load
@@ -106,8 +106,4 @@ def test_nothing_is_parsed_until_a_dialect_is_named() -> None:
 
 
 def test_the_page_is_current() -> None:
-    spec = importlib.util.spec_from_file_location("docs_dialects", ROOT / "docs" / "_dialects.py")
-    assert spec is not None and spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    assert made.PAGE.read_text("utf-8") == made.page(), "run: python docs/_dialects.py"
+    assert _dialects.PAGE.read_text("utf-8") == _dialects.page(), "run: python docs/_dialects.py"

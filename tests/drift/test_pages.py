@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from typer.testing import CliRunner
 
+import _capabilities
 import unified_llm as ul
 from unified_llm.cli import app
 from unified_llm.drift import CANONICAL, OBSERVED, layout
@@ -22,16 +21,8 @@ from unified_llm.engine.registry import adapter, protocols
 ROOT = Path(__file__).parents[2]
 
 
-def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("docs_capabilities", ROOT / "docs" / "_capabilities.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_page_and_the_table_of_the_readme_are_current() -> None:
-    for path, text in generator().renewed().items():
+    for path, text in _capabilities.renewed().items():
         assert path.read_text("utf-8") == text, "run: python docs/_capabilities.py"
 
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import importlib.util
 import json
 import tomllib
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import asyncpg
 import pytest
 from typer.testing import CliRunner
 
+import _gateway
 from unified_llm.cli import app
 from unified_llm.client.upstreams.options import FIELDS
 from unified_llm.gateway.app import Gateway
@@ -273,17 +272,9 @@ def test_every_client_is_pointed_at_the_gateway() -> None:
     assert "YOUR_GATEWAY_KEY" in "\n".join(announcement("http://x", keyed=True))
 
 
-def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("docs_gateway", ROOT / "docs" / "_gateway.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_reference_is_current() -> None:
     page = ROOT / "docs" / "gateway-configuration.md"
-    assert generator().renewed(page) == page.read_text("utf-8"), "run: python docs/_gateway.py"
+    assert _gateway.renewed(page) == page.read_text("utf-8"), "run: python docs/_gateway.py"
     assert "`max_parallel`" in page.read_text("utf-8")
 
 

@@ -1,22 +1,21 @@
 """The tables in docs/protocols that repeat what an adapter declares, written from the declarations.
 
-`python docs/_generate.py` renews them, `--check` only checks that they are current (a test does the same). A page is
+`python docs/_protocols.py` renews them, `--check` only checks that they are current (a test does the same). A page is
 found by its name, the protocol's id; a table stands between `<!-- natives -->` or `<!-- cannot -->` and `<!-- end -->`.
 """
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from _pages import filled, renew
 from unified_llm.engine.adapter import Adapter
 from unified_llm.engine.registry import adapter
 from unified_llm.foundation.capabilities import CAPABILITIES
 
 PAGES = Path(__file__).parent / "protocols"
-BLOCK = re.compile(r"(<!-- (natives|cannot) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def natives(found: Adapter) -> str:
@@ -53,22 +52,14 @@ def _codes(names: list[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-TABLES = {"natives": natives, "cannot": cannot}
-
-
 def renewed(page: Path) -> str:
     """The text of a page with its tables as the adapter declares them now."""
     found = adapter(page.stem)
-    return BLOCK.sub(lambda block: f"{block[1]}\n{TABLES[block[2]](found)}\n\n{block[3]}", page.read_text("utf-8"))
+    return filled(page, {"natives": natives(found), "cannot": cannot(found)})
 
 
 def main() -> int:
-    stale = [page for page in sorted(PAGES.glob("*.md")) if renewed(page) != page.read_text("utf-8")]
-    for page in stale:
-        print(f"{'stale' if '--check' in sys.argv else 'renewed'}: docs/protocols/{page.name}")
-        if "--check" not in sys.argv:
-            page.write_text(renewed(page), "utf-8")
-    return int(bool(stale) and "--check" in sys.argv)
+    return renew({page: renewed(page) for page in sorted(PAGES.glob("*.md"))})
 
 
 if __name__ == "__main__":
