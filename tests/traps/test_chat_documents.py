@@ -1,4 +1,4 @@
-"""Traps of chat requests, answers and errors; expected values are those of the trap, not of the code."""
+"""Traps of chat requests; expected values are those of the trap, not of the code."""
 
 from __future__ import annotations
 
@@ -7,30 +7,9 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
+from traps.chat_wire import CHAT, assistant, completion, output, read, request, same, wire_call
 
-CHAT = "openai-chat"
 Node = dict[str, Any]
-
-
-def bare(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: bare(inner) for key, inner in value.items() if key not in ("extra", "turn")}
-    return [bare(inner) for inner in value] if isinstance(value, list) else value
-
-
-def read(body: Any, kind: str = "request") -> Node:
-    return dict(bare(ul.read(body, CHAT, kind).model_dump(mode="json", by_alias=True, exclude_unset=True)))
-
-
-def same(body: Any, kind: str = "request") -> ul.Losses:
-    """Chat to chat gives the same, without a word of loss."""
-    done = ul.convert(body, source=CHAT, target=CHAT, kind=kind)
-    assert done.value == body
-    return done.losses
-
-
-def request(*messages: Node, **settings: Any) -> Node:
-    return {"model": "m", "messages": list(messages), **settings}
 
 
 def write(*items: Node, protocol: str = CHAT, **settings: Any) -> Any:
@@ -39,23 +18,6 @@ def write(*items: Node, protocol: str = CHAT, **settings: Any) -> Any:
 
 def call(arguments: str = "{}", call_id: str = "c1", name: str = "f") -> Node:
     return {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
-
-
-def wire_call(arguments: Any = "{}", call_id: Any = "c1", **more: Any) -> Node:
-    return {"id": call_id, "type": "function", "function": {"name": "f", "arguments": arguments}, **more}
-
-
-def output(value: Any, call_id: str = "c1", **more: Any) -> Node:
-    return {"type": "function_call_output", "call_id": call_id, "output": value, **more}
-
-
-def assistant(*tool_calls: Node) -> Node:
-    return {"role": "assistant", "content": None, "tool_calls": list(tool_calls)}
-
-
-def completion(message: Node, finish: str = "stop") -> Node:
-    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
-    return {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
 
 
 SIGNED = {"google": {"thought_signature": "S"}}
@@ -321,84 +283,3 @@ def test_trap_140_the_same_request_gives_the_same_bytes() -> None:
     first, second = (ul.convert(body, source=CHAT, target=CHAT).value for _ in range(2))
     assert list(first) == list(second)
     assert list(first["tools"][0]["function"]["parameters"]["properties"]) == ["z", "a"]
-
-
-def test_trap_141_stop_beside_calls() -> None:
-    body = completion({"content": None, "tool_calls": [wire_call()]}, "stop")
-    assert read(body, "response")["finish"]["reason"] == "tool_calls"
-    same(body, "response")
-
-
-def test_trap_142_an_abort_is_not_a_stop() -> None:
-    finish = {"reason": "malformed_call", "native": "MALFORMED_FUNCTION_CALL"}
-    (choice,) = ul.write({"id": "r", "output": [], "finish": finish}, CHAT, "response").value["choices"]
-    assert (choice["finish_reason"], choice["native_finish_reason"]) == ("error", "MALFORMED_FUNCTION_CALL")
-    odd = completion({"content": "x"}, "zz_new")
-    assert read(odd, "response")["finish"] == {"reason": "other", "native": "zz_new"}
-    same(odd, "response")
-
-
-def test_trap_143_a_blocked_prompt_is_one_filtered_choice() -> None:
-    usage = {"input_tokens": 5, "output_tokens": 0, "total_tokens": 5}
-    done = ul.write({"id": "r", "output": [], "finish": {"reason": "safety"}, "usage": usage}, CHAT, "response").value
-    (choice,) = done["choices"]
-    assert (choice["finish_reason"], choice["message"]["content"]) == ("content_filter", None)
-    assert done["usage"]["prompt_tokens"] == 5
-
-
-def test_trap_145_refusal_and_pause_and_a_full_window() -> None:
-    part = {"type": "refusal", "refusal": "No."}
-    output_ = [{"type": "message", "role": "assistant", "content": [part]}]
-    refused = ul.write({"id": "r", "output": output_, "finish": {"reason": "refusal"}}, CHAT, "response")
-    (choice,) = refused.value["choices"]
-    assert (choice["message"]["refusal"], choice["finish_reason"]) == ("No.", "stop")
-    for reason, word in (("context_window", "length"), ("pause", "length"), ("refusal", "content_filter")):
-        done = ul.write({"id": "r", "output": [], "finish": {"reason": reason}}, CHAT, "response")
-        assert done.value["choices"][0]["finish_reason"] == word
-        assert [loss.fate for loss in done.losses if loss.path == "/finish/reason"] == ["approximated"]
-
-
-def test_trap_146_a_refusal_is_a_part_and_a_reason() -> None:
-    got = read(completion({"content": None, "refusal": "No."}), "response")
-    assert got["output"][0]["content"] == [{"type": "refusal", "refusal": "No."}]
-    assert got["finish"]["reason"] == "refusal"
-
-
-def test_trap_148_an_error_that_is_a_completion() -> None:
-    body = completion({"content": ""}, "content_filter")
-    done = ul.convert(body, source=CHAT, target=CHAT, kind="error", http={"status": 400})
-    assert done.value == body
-    adapter, _ = ul.engine.registry.split(CHAT)
-    error = ul.engine.pairs.reading.Reader(adapter, http={"status": 400}).root(adapter.kinds["error"].read, body)[
-        "error"
-    ]
-    assert error["type"] == "content_filter"
-
-
-def test_trap_167_nulls_of_the_wire_stay_nulls() -> None:
-    assert not same(request({"role": "user", "content": "x"}, parallel_tool_calls=None, tools=None, stop=None))
-    assert "tool_calls" not in ul.write({"id": "r", "output": []}, CHAT, "response").value["choices"][0]["message"]
-
-
-def test_trap_170_the_envelope_is_ours_whatever_came() -> None:
-    error = {"type": "rate_limit", "message": "m", "status": 429}
-    done = ul.write({"error": error}, CHAT, "error")
-    assert done.value == {"error": {"message": "m", "type": "rate_limit_error", "param": None, "code": None}}
-    assert done.http["status"] == 429
-
-
-def test_trap_171_retry_after_travels() -> None:
-    error = {"type": "overloaded", "message": "m", "retry_after": 7}
-    done = ul.write({"error": error}, CHAT, "error")
-    assert (done.http["status"], done.http["headers"]) == (503, {"retry-after": "7"})
-
-
-def test_trap_172_overflow_stays_recognizable() -> None:
-    done = ul.write({"error": {"type": "context_overflow", "message": "input token count exceeds"}}, CHAT, "error")
-    assert done.value["error"]["code"] == "context_length_exceeded"
-    body = {
-        "error": {"message": "m", "type": "invalid_request_error", "param": None, "code": "context_length_exceeded"}
-    }
-    adapter, _ = ul.engine.registry.split(CHAT)
-    error = ul.engine.pairs.reading.Reader(adapter).root(adapter.kinds["error"].read, body)["error"]
-    assert error["type"] == "context_overflow"
