@@ -44,7 +44,7 @@ SECTIONS = {  # heading: module names in reading order
     "Items": ("itembase", "items", "context", "hosted", "actions"),
     "Parts": ("parts",),
     "Annotations": ("annotations",),
-    "Tools": ("tools",),
+    "Tools": ("toolbase", "tools", "hosted_tools"),
     "Events": ("eventbase", "events", "content_events", "hosted_events"),
     "Common": ("base",),
 }

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .events import *
     from .hosted import *
     from .hosted_events import *
+    from .hosted_tools import *
     from .items import *
     from .parts import *
     from .request import *
@@ -281,6 +282,10 @@ if not TYPE_CHECKING:
                 "ShellCallCommandAdded ShellCallCommandDelta ShellCallCommandDone ShellCallOutputContentDelta "
                 "ShellCallOutputContentDone SteerEvent WebSearchCallProgress"
             ),
+            "hosted_tools": (
+                "CodeInterpreterTool FileSearchTool ImageGenerationTool MapsTool McpTool RetrievalTool "
+                "SearchFilters UserLocation WebFetchTool WebSearchTool"
+            ),
             "items": (
                 "CustomToolCall CustomToolCallOutput FunctionCall FunctionCallOutput Item Message Reasoning UnknownItem"
             ),
@@ -296,10 +301,8 @@ if not TYPE_CHECKING:
                 "StreamOptions TextConfig TextFormat"
             ),
             "tools": (
-                "ApplyPatchTool CodeInterpreterTool ComputerTool CustomFormat CustomTool FileSearchTool "
-                "FunctionTool ImageGenerationTool LocalShellTool MapsTool McpTool NamespaceTool "
-                "ProgrammaticToolCallingTool RetrievalTool SearchFilters ShellTool Tool ToolSearchTool "
-                "UnknownTool UserLocation WebFetchTool WebSearchTool"
+                "ApplyPatchTool ComputerTool CustomFormat CustomTool FunctionTool LocalShellTool "
+                "NamespaceTool ProgrammaticToolCallingTool ShellTool Tool ToolSearchTool UnknownTool"
             ),
             "usage": "InputTokensDetails OutputTokensDetails Usage",
             "validation": "dump validate",
