@@ -10,11 +10,14 @@ from functools import cache
 from itertools import compress
 from typing import Any
 
-__all__ = ["ASSISTANT", "CALL", "RESULT", "ROLES", "USER", "Outline", "mask", "outline", "picked"]
+__all__ = ["ASSISTANT", "CALL", "RESULT", "ROLES", "STATED", "USER", "Outline", "mask", "outline", "picked"]
 
 ASSISTANT, CALL, RESULT, USER = "a", "c", "o", "u"
 ROLES = {"assistant": ASSISTANT, "system": "s", "developer": "s"}
 """The letter of a message by its role; any other role is the user's."""
+
+STATED = ("id", "status", "phase")
+"""What names an item of the model's, and says what became of it, beside what makes it a message or a call."""
 
 _KINDS = {
     "reasoning": "r",
@@ -38,9 +41,10 @@ class Outline:
         calls: the ids of the calls, in order; `names`: what they call.
         results: the ids of the calls that results are of, in order.
         texts: those of messages, and of results that are lists of parts.
+        numbered: whether an item has an id of its own.
     """
 
-    __slots__ = ("calls", "letters", "names", "results", "texts")
+    __slots__ = ("calls", "letters", "names", "numbered", "results", "texts")
 
     def __init__(self) -> None:
         self.letters: list[str] = []
@@ -48,6 +52,7 @@ class Outline:
         self.names: list[str] = []
         self.results: list[str] = []
         self.texts: list[str] = []
+        self.numbered: bool = False
 
     def __str__(self) -> str:
         return "".join(self.letters)

@@ -31,14 +31,14 @@ _SPECIAL = frozenset(("executor", "async", "caller"))
 def is_sound(items: list[Node], rules: Rules, letters: str, plain: Outline | None = None) -> bool:
     """Whether nothing has to be done about `items`, whose outline is `letters`; False proves nothing.
 
-    `plain` is known of items with nothing beside what makes them a text, a call of a function, or its result, of which
-    the calls that stand side by side came in one message.
+    `plain` is known of items with nothing beside what makes them a text, a call of a function, or its result, and what
+    names them (`STATED`), of which the calls that stand side by side came in one message.
     """
     if rules.declared or "x" in letters or not _turns(letters, rules):
         return False
     if ("c" in letters or "o" in letters) and not _calls(letters, items, rules, plain):
         return False
-    if rules.item_ids and not plain and [1 for item in items if "id" in item]:
+    if rules.item_ids and (plain.numbered if plain else [1 for item in items if "id" in item]):
         return False
     if plain:
         return not rules.blank or _are_not_blank(plain.texts)

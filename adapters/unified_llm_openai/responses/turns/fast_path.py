@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from unified_llm.engine.pairs.outline import CALL, RESULT, ROLES, USER
+from unified_llm.engine.pairs.outline import CALL, RESULT, ROLES, STATED, USER
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 
@@ -19,6 +19,8 @@ __all__ = ["read_usual", "read_usual_functions", "write_usual", "write_usual_fun
 
 Node = dict[str, Any]
 
+# What a text of the model's holds beside it, mostly empty.
+_LISTS = ("annotations", "logprobs")
 _FUNCTION = {"type": (str,), "name": (str,), "description": (str, type(None)), "parameters": (dict,), "strict": (bool,)}
 
 
@@ -33,38 +35,52 @@ def read_usual(wires: Iterator[Any], items: list[Node], r: Reader) -> list[Any]:
     add, note, letter = items.append, taken.append, letters.append
     told = r.outline
     called, names, answered, said = told.calls.append, told.names.append, told.results.append, told.texts.append
+    trace = r.trace
     unusual, wire = True, None
     try:
         for wire in wires:
             size = len(wire)
-            if "type" not in wire:
-                if size != 2 or not (type(wire["role"]) is type(wire["content"]) is str):
-                    break
-                add({"type": "message", **wire, "extra": _untagged(r)})
-                letter(ROLES.get(wire["role"], USER))
-                said(wire["content"])
-            elif wire["type"] == "function_call":
+            kind = wire["type"] if "type" in wire else None
+            if kind == "function_call":
                 call_id, name = wire["call_id"], wire["name"]
-                if size != 4 or not (type(call_id) is type(name) is type(wire["arguments"]) is str):
+                if not (type(call_id) is type(name) is type(wire["arguments"]) is str):
                     break
+                if size != 4:
+                    if not _is_stated(wire, size - 4):
+                        break
+                    told.numbered = told.numbered or "id" in wire
                 add(wire.copy())
                 letter(CALL)
                 called(call_id)
                 names(name)
-            elif wire["type"] == "function_call_output":
+            elif kind == "function_call_output":
                 call_id = wire["call_id"]
                 if size != 3 or not (type(call_id) is type(wire["output"]) is str):
                     break
                 add(wire.copy())
                 letter(RESULT)
                 answered(call_id)
+            elif kind != "message" and (kind is not None or "type" in wire):
+                break
             else:
-                role = wire["role"]
-                if wire["type"] != "message" or size != 3 or not (type(role) is type(wire["content"]) is str):
+                role, content = wire["role"], wire["content"]
+                size -= kind is not None
+                if type(role) is not str or (size != 2 and not _is_stated(wire, size - 2)):
                     break
-                add(wire.copy())
+                item = wire.copy() if kind is not None else {"type": "message", **wire, "extra": _untagged(r)}
+                if type(content) is str:
+                    said(content)
+                else:
+                    parts = _read_texts(content)
+                    if parts is None:
+                        break
+                    item["content"] = parts
+                    trace += zip(parts, content)
+                    told.texts += [part["text"] for part in parts]
+                if size != 2:
+                    told.numbered = told.numbered or "id" in wire
+                add(item)
                 letter(ROLES.get(role, USER))
-                said(wire["content"])
             note(wire)
         else:
             unusual = False
@@ -72,6 +88,37 @@ def read_usual(wires: Iterator[Any], items: list[Node], r: Reader) -> list[Any]:
         pass
     r.ran(items, begin, taken, letters)
     return [wire] if unusual else []
+
+
+def _is_stated(wire: Node, count: int) -> bool:
+    """Whether so many of the keys of an item are those that name it, and what became of it."""
+    found = [wire[key] for key in STATED if key in wire]
+    return len(found) == count and all([type(value) is str for value in found])
+
+
+def _read_texts(wires: Any) -> list[Node] | None:
+    """Parts that are plain texts, with empty lists beside them at most: what repeats the model's output has those."""
+    if type(wires) is not list or not wires:
+        return None
+    parts = []
+    for wire in wires:
+        kind, text, count = wire["type"], wire["text"], len(wire)
+        if kind == "input_text":
+            part = {"type": kind, "text": text}
+        elif kind != "output_text":
+            return None
+        else:
+            part = wire.copy()
+            for key in _LISTS if count != 2 else ():
+                if key in wire:
+                    if wire[key] != []:
+                        return None
+                    part[key] = []
+                    count -= 1
+        if count != 2 or type(text) is not str:
+            return None
+        parts.append(part)
+    return parts
 
 
 def _untagged(r: Reader) -> Node:
