@@ -76,3 +76,10 @@ def test_the_names_of_calls_are_looked_up_once_however_much_is_unusual(monkeypat
     parts = [part for content in done.value["contents"] for part in content["parts"]]
     assert [part["functionResponse"]["name"] for part in parts if "functionResponse" in part] == ["f0", "f1", "f2"]
     assert len(looks) == 1
+
+
+def test_a_function_without_a_description_is_declared_without_one() -> None:
+    tool = {"type": "function", "name": "f", "description": None, "parameters": {"type": "object"}, "strict": False}
+    body = {"model": "m", "input": "Hi", "tools": [tool]}
+    (declared,) = ul.convert(body, source="openai-responses", target=GEMINI).value["tools"]
+    assert declared["functionDeclarations"][0].keys() == {"name", "parametersJsonSchema"}

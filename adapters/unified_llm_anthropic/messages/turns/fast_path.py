@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from unified_llm.engine.pairs.outline import CALL, RESULT, ROLES, USER
+from unified_llm.engine.pairs.plain_items import is_only_stated, plain_texts
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.json_codec import dump_text
@@ -21,7 +22,6 @@ __all__ = ["read_usual", "write_usual"]
 Node = dict[str, Any]
 
 _ROLES = {"user": USER, "assistant": ROLES["assistant"], "system": ROLES["system"]}
-_TEXTS = frozenset(("input_text", "output_text"))
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ def write_usual(items: list[Node], arguments: list[Node | None], start: int, out
     opened, role, turn = start, None, None  # the message that is open: where it begins, whose it is
     blocks: list[Node] | None = None  # its content; None where that is a text so far
     found: Any = None
-    number = start - 1
+    number, mark = start - 1, len(w.raw)
     try:
         for number in range(start, len(items)):
             item = items[number]
@@ -157,9 +157,10 @@ def write_usual(items: list[Node], arguments: list[Node | None], start: int, out
             if kind == "function_call_output":
                 call_id, output = item["call_id"], item["output"]
                 if type(output) is list:
-                    output = _write_texts(output)
+                    output = _write_texts(output, w)
                 if type(call_id) is not str or (type(output) is not str and type(output) is not list):
                     break
+                told = len(w.raw)
                 its, found = "user", {"type": "tool_result", "tool_use_id": call_id, "content": output}
                 if size != 3:
                     if "is_error" in item:
@@ -170,20 +171,24 @@ def write_usual(items: list[Node], arguments: list[Node | None], start: int, out
                 call_id, name, value = item["call_id"], item["name"], arguments[number]
                 if value is None or not (type(call_id) is type(name) is str):
                     break
-                if size != 4 and (size != 5 or "turn" not in item) and _bare(item, w) != 4:
+                told = len(w.raw)
+                if size != 4 and (size != 5 or "turn" not in item) and not is_only_stated(item, _bare(item, w) - 4, w):
                     break
                 its, found = "assistant", {"type": "tool_use", "id": call_id, "name": name, "input": value}
-            elif kind != "message" or (size != 3 and _bare(item, w) != 3):
+            elif kind != "message":
                 break
             else:
                 its, content = item["role"], item["content"]
                 if type(content) is list:
-                    content = _write_texts(content)
+                    content = _write_texts(content, w)
                 if not content or (type(content) is not str and type(content) is not list) or its not in _ROLES:
+                    break
+                told = len(w.raw)
+                if size != 3 and not is_only_stated(item, _bare(item, w) - 3, w):
                     break
                 if its != role or (its == "system" and (turn is None or turn != item.get("turn"))):
                     add({"role": its, "content": content})
-                    opened, role, turn, blocks = number, its, item.get("turn"), None
+                    opened, role, turn, blocks, mark = number, its, item.get("turn"), None, told
                     continue
                 if blocks is None:
                     blocks = _opened(out[-1])
@@ -192,7 +197,7 @@ def write_usual(items: list[Node], arguments: list[Node | None], start: int, out
             if its != role:
                 blocks = [found]
                 add({"role": its, "content": blocks})
-                opened, role = number, its
+                opened, role, mark = number, its, told
             elif blocks is None:
                 blocks = _opened(out[-1])
                 blocks.append(found)
@@ -204,6 +209,7 @@ def write_usual(items: list[Node], arguments: list[Node | None], start: int, out
         pass
     if opened > start or role is not None:
         out.pop()
+    del w.raw[mark:]
     return opened
 
 
@@ -220,12 +226,7 @@ def _opened(message: Node) -> list[Node]:
     return blocks
 
 
-def _write_texts(parts: list[Node]) -> list[Node] | None:
+def _write_texts(parts: list[Node], w: Writer) -> list[Node] | None:
     """The blocks of parts that are plain texts and not empty: there is a law against empty ones."""
-    out = []
-    for part in parts:
-        text = part.get("text")
-        if len(part) != 2 or not text or type(text) is not str or part.get("type") not in _TEXTS:
-            return None
-        out.append({"type": "text", "text": text})
-    return out or None
+    texts = plain_texts(parts, w)
+    return texts and [{"type": "text", "text": text} for text in texts]

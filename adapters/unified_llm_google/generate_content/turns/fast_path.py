@@ -13,6 +13,7 @@ from typing import Any
 
 from unified_llm.engine.pairs.origins import is_own
 from unified_llm.engine.pairs.outline import CALL, RESULT, ROLES, USER
+from unified_llm.engine.pairs.plain_items import is_only_stated, plain_texts
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.generated_ids import is_made, made_among, made_id, seed_of
@@ -235,7 +236,10 @@ def write_beside(item: Node, kind: Any, size: int, arguments: Node | None, parts
             return False
         signature, marked, others = found
     call_id, name = item.get("call_id"), item.get("name")
-    if size - others != 4 or type(call_id) is not str or type(name) is not str:
+    if type(call_id) is not str or type(name) is not str:
+        return False
+    size -= others
+    if size != 4 and not (kind == "function_call" and is_only_stated(item, size - 4, w)):
         return False
     wire: Node = {} if marked or is_made(call_id) else {"id": call_id}
     wire["name"] = name
@@ -259,12 +263,20 @@ def _write_message(item: Node, size: int, parts: list[Node], w: Writer) -> bool:
     role, content = item.get("role"), item.get("content")
     if not (role == "assistant" or role == "user"):
         return False
-    if size != 3 and (size != 4 or _beside(item, w) != (None, False, 1)):
+    if type(content) is not str and type(content) is not list:
         return False
+    if size != 3:
+        signature, marked, others = _beside(item, w) or ("", False, 0)
+        if signature is not None or marked or (size - others != 3 and not is_only_stated(item, size - others - 3, w)):
+            return False
     if type(content) is str:
         parts.append({"text": content})
         return bool(content)
-    if type(content) is not list or not content:
+    texts = plain_texts(content, w)
+    if texts is not None:
+        parts += [{"text": text} for text in texts]
+        return True
+    if not content:
         return False
     for part in content:
         text = part.get("text")
@@ -349,7 +361,7 @@ def write_usual_functions(tools: list[Node], w: Writer) -> Node | None:
             strict.append(tool)
         if size != 4 or tool.get("type") != "function" or type(name) is not str:
             return None
-        if not ("description" in tool and "parameters" in tool):
+        if type(tool.get("description")) is not str or "parameters" not in tool:
             return None
         declared.append({"name": name, "description": tool["description"], "parametersJsonSchema": tool["parameters"]})
     if not declared or w.dialect.get("schemas") == "openapi":

@@ -149,7 +149,7 @@ def write_contents(history: Any, w: Writer) -> list[Any]:
     # Where a result was given the name of its call.
     named: list[tuple[Any, ...]] = []
     # The first item of the content that is open, and its parts as long as all of them are usual.
-    start, place = 0, 0
+    start, place, mark = 0, 0, 0
     parts: list[Node] | None = None
     # Whose it is (results stand apart), whether its last item is a message, and of which turn that is.
     its, talking, before = "", False, None
@@ -176,7 +176,7 @@ def write_contents(history: Any, w: Writer) -> list[Any]:
         if not joins:
             if parts is None:
                 _close(history, start, index, parts, out, w)
-            start, its, parts = index, side, None
+            start, its, parts, mark = index, side, None, len(w.raw)
             if usual is not None and "sealed" not in w.context:
                 parts, place = [], len(out)
                 out.append({"role": "user" if side == "results" else side, "parts": parts})
@@ -215,6 +215,7 @@ def write_contents(history: Any, w: Writer) -> list[Any]:
         if not write_beside(item, kind, size, arguments, parts, w):
             parts = None
             out.pop()
+            del w.raw[mark:]
             while named and named[-1][0] == place:
                 named.pop()
     _close(history, start, len(history), parts, out, w)

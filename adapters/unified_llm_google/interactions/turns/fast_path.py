@@ -12,6 +12,7 @@ from typing import Any
 
 from unified_llm.engine.pairs.origins import is_own
 from unified_llm.engine.pairs.outline import CALL, RESULT, ROLES, USER
+from unified_llm.engine.pairs.plain_items import is_only_stated, plain_texts
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.json_codec import dump_text
@@ -35,7 +36,6 @@ UNASKED = ("placeholder; unsigned calls are rejected", "reasoning.signature")
 _MARKED = {"form": {"unsigned": True}}
 # Where the name of a result is in its step.
 _LAID: dict[str, dict[tuple[Any, ...], tuple[Any, ...]]] = {"function_call_output": {("name",): ("name",)}}
-_TEXTS = ("input_text", "output_text", "text")
 _FUNCTION = {"type", "name", "description", "parameters"}
 
 
@@ -199,7 +199,9 @@ def write_usual(
                 signed = False
             elif kind == "function_call":
                 call_id, name, value = item["call_id"], item["name"], values[number]
-                if size != 4 or value is None or not (type(call_id) is type(name) is str):
+                if value is None or not (type(call_id) is type(name) is str):
+                    break
+                if size != 4 and not is_only_stated(item, size - 4, w):
                     break
                 if "extra" in item and w.protocol in item["extra"]:
                     add(UNSIGNED.copy())
@@ -211,10 +213,10 @@ def write_usual(
                 add({"type": "function_call", "id": call_id, "name": name, "arguments": value})
             elif kind == "message":
                 role, content = item["role"], item["content"]
-                if size != 3 or not (role == "user" or role == "assistant"):
+                if not (role == "user" or role == "assistant"):
                     break
-                content = [{"type": "text", "text": content}] if type(content) is str else _write_texts(content)
-                if content is None:
+                content = [{"type": "text", "text": content}] if type(content) is str else _write_texts(content, w)
+                if content is None or (size != 3 and not is_only_stated(item, size - 3, w)):
                     break
                 add({"type": _STEPS[role], "content": content})
                 signed = signed and role == "assistant"
@@ -266,15 +268,15 @@ def _own_signature(item: Node, size: int, w: Writer) -> Node | None:
     return piece if piece.get("kind") == KIND and is_own(piece, w) else None
 
 
-def _write_texts(parts: Any) -> list[Node] | None:
-    if type(parts) is not list:
+def _write_texts(parts: Any, w: Writer) -> list[Node] | None:
+    texts = plain_texts(parts, w) if type(parts) is list else None
+    if texts is None:
         return None
-    out = []
-    for part in parts:
-        if len(part) != 2 or "text" not in part or part.get("type") not in _TEXTS:
-            return None
-        out.append({"type": "text", "text": part["text"]})
-    return out
+    # An empty list of citations has its place here.
+    return [
+        {"type": "text", "text": text, **({"annotations": []} if "annotations" in part else {})}
+        for text, part in zip(texts, parts)
+    ]
 
 
 def write_usual_functions(tools: list[Node], w: Writer) -> list[Node] | None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from unified_llm.engine.pairs.outline import ASSISTANT, CALL, RESULT, ROLES, USER
+from unified_llm.engine.pairs.plain_items import is_only_stated, plain_texts
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.record import REPEATED
 from unified_llm.engine.pairs.writing import Writer
@@ -22,10 +23,8 @@ __all__ = ["is_models", "read_usual", "read_usual_functions", "write_usual", "wr
 Node = dict[str, Any]
 
 
-_TEXTS = frozenset(("input_text", "output_text", "text"))
 _RESULTS = frozenset(("tool", "function"))
 _SPOKEN = frozenset(("function_call", "custom_tool_call", "reasoning"))
-_STATED = frozenset(("id", "status"))
 _FUNCTION = ("name", "description", "parameters", "strict")
 _FUNCTION_KEYS = frozenset(_FUNCTION)
 
@@ -178,17 +177,20 @@ def write_usual(items: list[Node], start: int, out: list[Node], w: Writer) -> in
                 name, arguments, call_id = item["name"], item["arguments"], item["call_id"]
                 joins = opened >= 0 and its == turn
                 silent = size == 5 and not joins and _says_no_content(item, w)
-                if dialect or (size != 4 and not silent and not (size == 5 and w.is_silent(item.get("extra")))):
+                if dialect or not (type(call_id) is type(name) is type(arguments) is str):
                     break
-                if not (type(call_id) is type(name) is type(arguments) is str):
-                    break
+                told = len(w.raw)
+                if size != 4 and not silent:
+                    size -= "extra" in item and w.is_silent(item["extra"])
+                    if size != 4 and not is_only_stated(item, size - 4, w):
+                        break
                 call = {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
                 if joins:
                     if calls is None:
                         calls = out[-1]["tool_calls"] = []
                     calls.append(call)
                     continue
-                opened, turn, calls, mark = number, its, [call], len(w.raw)
+                opened, turn, calls, mark = number, its, [call], told
                 if silent:
                     add({"role": "assistant", "tool_calls": calls})
                 else:
@@ -209,28 +211,23 @@ def write_usual(items: list[Node], start: int, out: list[Node], w: Writer) -> in
                 break
             else:
                 role, content = item["role"], item["content"]
-                if role != "assistant":
-                    if type(content) is list and not dialect:
-                        content = _write_texts(content)
-                    elif type(content) is not str or named_roles:
-                        break
-                    if size != 3 or content is None or type(role) is not str:
-                        break
-                    add({"role": role, "content": content})
-                    opened = -1
-                    continue
-                if dialect or (opened >= 0 and its is not None and its == turn):
+                if type(content) is list and not dialect:
+                    content = _write_texts(content, role == "assistant", w)
+                elif type(content) is not str or (named_roles and role != "assistant"):
                     break
-                if type(content) is list:
-                    content = content[0]["text"] if _is_text(content) else _write_texts(content)
-                stated = 0 if size == 3 else len(_STATED & item.keys())
-                if size != 3 + stated or not content or (type(content) is not str and type(content) is not list):
+                if content is None or type(role) is not str:
                     break
-                opened, turn, calls, mark = number, its, None, len(w.raw)
-                if stated:
-                    # What states an item has no place here, and is reported as lost.
-                    w.piece(_take_said, item)
-                add({"role": "assistant", "content": content})
+                if role == "assistant" and (
+                    dialect or not content or (opened >= 0 and its is not None and its == turn)
+                ):
+                    break
+                told = len(w.raw)
+                if size != 3:
+                    size -= "extra" in item and w.is_silent(item["extra"])
+                    if size != 3 and not is_only_stated(item, size - 3, w):
+                        break
+                add({"role": role, "content": content})
+                opened, turn, calls, mark = (number, its, None, told) if role == "assistant" else (-1, None, None, told)
         else:
             return len(items)
     except KeyError:
@@ -260,26 +257,12 @@ def write_usual_functions(tools: list[Node], w: Writer) -> list[Node] | None:
     return out
 
 
-def _take_said(c: Node, w: Writer) -> None:
-    del c["role"], c["content"]
-
-
-def _write_texts(parts: list[Node]) -> list[Node] | None:
-    """The parts of plain texts that are not empty."""
-    out = []
-    for part in parts:
-        text = part.get("text")
-        if part.get("type") not in _TEXTS or type(text) is not str or not text:
-            return None
-        if len(part) != 2 and (len(part) != 3 or part.get("annotations") != []):
-            return None
-        out.append({"type": "text", "text": text})
-    return out or None
-
-
-def _is_text(parts: list[Node]) -> bool:
-    """Whether this is one plain text."""
-    return len(parts) == 1 and len(parts[0]) == 2 and parts[0]["type"] in _TEXTS and type(parts[0]["text"]) is str
+def _write_texts(parts: list[Node], alone: bool, w: Writer) -> Any:
+    """The parts of plain texts that are not empty; with `alone`, one text as it is."""
+    texts = plain_texts(parts, w)
+    if alone and texts and len(texts) == 1:
+        return texts[0]
+    return texts and [{"type": "text", "text": text} for text in texts]
 
 
 def _says_no_content(item: Node, w: Writer) -> bool:

@@ -93,7 +93,7 @@ def read_usual(wires: Iterator[Any], items: list[Node], r: Reader) -> list[Any]:
 def _is_stated(wire: Node, count: int) -> bool:
     """Whether so many of the keys of an item are those that name it, and what became of it."""
     found = [wire[key] for key in STATED if key in wire]
-    return len(found) == count and all([type(value) is str for value in found])
+    return len(found) == count and list(map(type, found)) == [str] * count
 
 
 def _read_texts(wires: Any) -> list[Node] | None:
