@@ -107,6 +107,10 @@ _INDICES = ("choice", "output_index", "content_index", "summary_index", "annotat
 _IS_INDEX = frozenset(_INDICES)
 _DELTAS = frozenset(f"{stem}.delta" for stem in BUILDS)
 _IN_ITEM = frozenset(("added", "inside", "done"))
+# What is checked of each kind of event: its class, the object without which it is empty, and whether it is a delta.
+_CHECKED: dict[str, tuple[str, str, bool]] = {
+    kind: (CLASS.get(kind, "inside"), _NEEDS.get(kind, ""), kind in _DELTAS) for kind in (*CLASS, *INSIDE)
+}
 
 
 class Grammar:
@@ -116,53 +120,45 @@ class Grammar:
     the provider's, a `RemoteProtocolError`.
     """
 
-    __slots__ = ("_error", "_same", "items", "state", "usage")
+    __slots__ = ("_error", "items", "state", "usage")
 
     def __init__(self, *, local: bool = False) -> None:
         self._error: type[ProtocolError] = LocalProtocolError if local else RemoteProtocolError
         self.state: str = "idle"
         self.usage: dict[str, Any] | None = None  # of the terminal event
         self.items: dict[Place, str] = {}
-        self._same: tuple[Any, ...] | None = None
+
+    # Every event of every stream comes through here: tables are looked up without a call.
 
     def feed(self, event: Event) -> None:
         """Check one event and move on."""
         kind = event["type"]
-        class_ = CLASS.get(kind)
-        if class_ is None:
-            if kind not in INSIDE:
-                if type(kind) is not str:
-                    raise TypeError("the type of an event is a string")
-                return
-            # Nearly all of a stream: the same kind of event in the same open item, which changes nothing.
-            same = self._same
-            if same is not None and kind == same[0] and _address(event) == same[1]:
-                if type(event.get("delta")) is str:
-                    return
-            class_ = "inside"
-        state = RESPONSE.get((self.state, class_))
-        if state is None:
+        try:
+            class_, needed, is_delta = _CHECKED[kind]
+        except KeyError:
+            if type(kind) is not str:
+                raise TypeError("the type of an event is a string") from None
+            return
+        if (self.state, class_) not in RESPONSE:
             raise self._error(f"event {kind} is not allowed while the response is {self.state}")
-        needed = _NEEDS.get(kind)
-        if needed is not None and type(event.get(needed)) is not dict:
+        if needed and (needed not in event or type(event[needed]) is not dict):
             raise self._error(f"{kind} has no object as its {needed}")
-        is_delta = kind in _DELTAS
-        if is_delta and type(event.get("delta")) is not str:
+        if is_delta and ("delta" not in event or type(event["delta"]) is not str):
             raise self._error(f"{kind}: delta should be a string, not {str(event.get('delta'))[:50]!r}")
-        for key, index in event.items():
-            if key in _IS_INDEX and index is not None and (type(index) is not int or index < 0):
-                self._check_indices(kind, event)
-        self.state = state
-        if class_ == "end":
-            self.usage = event["response"].get("usage")
+        for key in event:
+            if key in _IS_INDEX:
+                index = event[key]
+                if index is not None and (type(index) is not int or index < 0):
+                    self._check_indices(kind, event)
+        self.state = RESPONSE[self.state, class_]
         if class_ in _IN_ITEM:
-            place = place_of(event)
-            was = self.items.get(place, "absent")
-            item = ITEM.get((was, class_))
-            if item is None:
+            place = (event["choice"] or 0 if "choice" in event else 0, event.get("output_index") or 0)
+            was = self.items[place] if place in self.items else "absent"
+            if (was, class_) not in ITEM:
                 raise self._error(f"event {kind} is not allowed while item {place[1]} of choice {place[0]} is {was}")
-            self.items[place] = item
-        self._same = (kind, _address(event)) if is_delta else None
+            self.items[place] = ITEM[was, class_]
+        elif class_ == "end":
+            self.usage = event["response"].get("usage")
 
     def _check_indices(self, kind: str, event: Event) -> None:
         for key in _INDICES:
@@ -174,11 +170,6 @@ class Grammar:
         """The end of the events: a stream without its terminal event, or an error, was cut off, never a success."""
         if self.state not in ("closed", "errored"):
             raise self._error(f"the stream ended while the response was {self.state}")
-
-
-def _address(event: Event) -> tuple[Any, ...]:
-    get = event.get
-    return get("output_index"), get("choice"), get("content_index"), get("summary_index")
 
 
 def place_of(event: Event) -> Place:

@@ -116,29 +116,33 @@ class Trail:
 
     def done(self, events: list[Node], mark: int) -> None:
         """The event is read: of the notes from `mark` on keep what later losses may be traced to."""
-        self._forget(events, mark)
-        if len(self.reader.trace) != mark:
-            self._notes.append((self.reader.number or 0, len(self.reader.trace)))
+        reader, trace = self.reader, self.reader.trace
+        if len(events) == 1:  # as mostly
+            event = events[0]
+            left = [pair for pair in trace[mark:] if pair[0] is not event]
+        else:
+            own = set(map(id, events))
+            left = [pair for pair in trace[mark:] if id(pair[0]) not in own]
+        if len(left) != len(trace) - mark:
+            self._forget(left, mark)
+        if left:
+            self._notes.append((reader.number or 0, len(trace)))
 
-    def _forget(self, events: list[Node], mark: int) -> None:
+    def _forget(self, left: list[tuple[Node, Node]], mark: int) -> None:
         """Drop the notes from `mark` on that are of the events themselves, which are done with, and not of what is in
-        them; and the wire event, if there are no others and no path leads into it."""
-        reader, own = self.reader, set(map(id, events))
-        trace, left = reader.traced(), list[tuple[Node, Node]]()
-        for pair in trace[mark:]:
-            node = pair[0]
-            if id(node) not in own:
-                left.append(pair)
-                continue
-            wire = self.wires.pop(id(node), None)
-            self.nodes.pop(id(node), None)
-            if wire is not None and id(wire) in self.made_of:
-                self.made_of[id(wire)].remove(id(node))
-            self._numbers.pop(id(wire), None)
-        if len(left) == len(trace) - mark:
-            return
+        them (these are `left`); and the wire event, if there are no others and no path leads into it."""
+        reader, trace = self.reader, self.reader.trace
+        if self._noted > mark:
+            kept = {id(node) for node, _ in left}
+            for node, _ in trace[mark:]:
+                if id(node) not in kept:
+                    self._unlink(node)
         trace[mark:] = left
-        self._noted, self._told = min(self._noted, len(trace)), min(self._told, len(trace))
+        end = mark + len(left)
+        if self._noted > end:
+            self._noted = end
+        if self._told > end:
+            self._told = end
         number = reader.number or 0
         if left or reader.cited == number or len(reader.turns) != self._turned or number not in reader.docs:
             return
@@ -150,6 +154,14 @@ class Trail:
             for wire_id in ids_below(doc):
                 self._paths.pop(wire_id, None)
                 self.made_of.pop(wire_id, None)
+
+    def _unlink(self, node: Node) -> None:
+        """Forget what a node was read from."""
+        wire = self.wires.pop(id(node), None)
+        self.nodes.pop(id(node), None)
+        if wire is not None and id(wire) in self.made_of:
+            self.made_of[id(wire)].remove(id(node))
+        self._numbers.pop(id(wire), None)
 
     # Most of what is reported is a word of the response or the item that an event holds: nothing is walked for those.
 
