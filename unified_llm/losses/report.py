@@ -153,11 +153,13 @@ class StreamLosses:
     def add(self, found: Iterable[Loss]) -> Losses:
         """Take these; gives back those that are new."""
         new, entries = [], self._entries
+        room = ALIKE - len(entries)
         for loss in found:
             if loss in entries:
                 continue
             new.append(loss)
-            if len(entries) < ALIKE:
+            if room > 0:
+                room -= 1
                 entries[loss] = None  # so few are counted when there are more
             else:
                 self._count(loss)

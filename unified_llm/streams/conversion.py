@@ -70,12 +70,14 @@ class ConvertedStream:
             pipe.passed, here = passed, rest
 
         for event in events:
-            here = [event]
-            while here:
-                yield pipe.anew(here.pop())
-                if pipe.short is not None:
-                    # What `feed` does, without a call for each event.
-                    yield pipe.short.events(events, ended)
+            yield pipe.anew(event)
+            while pipe.short is not None:
+                # What `feed` does, without a call for each event.
+                here = []
+                yield pipe.short.events(events, ended)
+                if not here:
+                    break
+                yield pipe.anew(here[0])
         yield pipe.close()
 
 

@@ -173,13 +173,13 @@ class Pipe:
         A method, and no function with everything at hand that the pipe would hold: a pipe in a cycle lives, with all
         the events it kept, until the garbage collector finds it, which for a short stream costs as much as reading it.
         """
-        reading, own = self.reading, self._own
+        reading, writing, own = self.reading, self.writing, self._own
         trace, mark = reading.trace, self._noted
         self.short = self.reads_more = None
         if self.passed:
             self._count_passed()
         reading.number = number = (reading.number or 0) + 1
-        if type(event) is not dict or "data" not in event or type(event.get("event", 0)) not in _NAMES:
+        if type(event) is not dict or "data" not in event or "event" not in event or type(event["event"]) not in _NAMES:
             event = framed(event, number)
         try:
             if own and looks_sealed(event["data"]):
@@ -208,12 +208,12 @@ class Pipe:
                 self._follow(events, out)
             if self._write_more is not _never and events and "delta" in events[-1]:
                 self._shorten(event, out)
-            if reading.notes or self.writing.raw or self.writing.noted:
+            if reading.notes or writing.raw or writing.alike or writing.filled or writing.relaxed:
                 self._report(events, out)
             if news:
-                self.trail.done(events, mark)
-                self._noted = len(trace)
-            self.sent += len(out)
+                self._noted = self.trail.done(events, mark)
+            if out:
+                self.sent += len(out)
             return out
         except FAULTS as error:
             refuse_conversion((reading.number or 0,), event, error, self.recent)

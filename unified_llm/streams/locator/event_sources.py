@@ -56,7 +56,11 @@ class _Now:
         """The wire nodes of those that were read since the last report."""
         found: dict[int, list[Any]] = {}
         for node, wire in self._news:
-            found.setdefault(id(node), []).append(wire)
+            known = id(node)
+            if known in found:
+                found[known].append(wire)
+            else:
+                found[known] = [wire]
         return found
 
 
@@ -77,10 +81,9 @@ class Trail:
         self.nodes: dict[int, Any] = {}
         self.made_of: dict[int, list[int]] = {}
         self.turns: dict[int, Any] = {}
-        # The leaves with a place: the keys by node; each leaf with its place, by the last key of that; the leaves by
-        # the object that has the value and its key there, or by wire node and place where that was put together.
+        # The leaves with a place: the keys by node; and all of them by the object that has the value and its key there,
+        # or by wire node and place where that was put together.
         self.places_of: dict[int, dict[Keys, None]] = {}
-        self._ends: dict[Keys, dict[Keys, Keys]] = {}
         self._by_place: dict[Keys, dict[Keys, None]] = {}
         self._indexed: dict[Keys, Keys] = {}  # the place of each leaf when it was last looked at
         self._untraced: dict[int, list[Keys]] = {}  # leaves whose node has no wire node yet
@@ -95,13 +98,18 @@ class Trail:
 
     def report(self, events: list[Node], target: list[Any], sent: int) -> list[Loss]:
         """The losses noted since the last time, while `events` became `target`, `sent` events after the first."""
-        self.writer.unfold()
-        trace = self.reader.traced()
+        reader, writer = self.reader, self.writer
+        if writer.alike or writer.filled or writer.relaxed:
+            writer.unfold()
+        trace = reader.traced()
         now = _Now(events, target, sent, trace[self._told :])
         self._told = len(trace)
         finder: StreamFinder | None = None
         found: list[Loss] = []
-        for entry in [*self.writer.raw, *((*note, None) for note in self.reader.notes)]:
+        entries: list[Entry] = [*writer.raw]
+        if reader.notes:
+            entries += [(*note, None) for note in reader.notes]
+        for entry in entries:
             loss = self._added(entry, now) if entry[2] == "added" else self._plain(entry, now)
             if loss is not None:
                 found.append(loss)
@@ -110,25 +118,25 @@ class Trail:
                 self._catch_up()
                 finder = StreamFinder(self, events, target, sent)
             found += finder.loss(*entry)
-        self.writer.raw.clear()
-        self.reader.notes.clear()
-        return list(dict.fromkeys(found))
+        del writer.raw[:], reader.notes[:]
+        return [*dict.fromkeys(found)] if len(found) > 1 else found
 
-    def done(self, events: list[Node], mark: int) -> None:
-        """The event is read: of the notes from `mark` on keep what later losses may be traced to."""
-        reader, trace = self.reader, self.reader.trace
-        if len(events) == 1:  # as mostly
-            event = events[0]
-            left = [pair for pair in trace[mark:] if pair[0] is not event]
-        else:
-            own = set(map(id, events))
-            left = [pair for pair in trace[mark:] if id(pair[0]) not in own]
-        if len(left) != len(trace) - mark:
-            self._forget(left, mark)
+    def done(self, events: list[Node], mark: int) -> int:
+        """The event is read: of the notes from `mark` on keep what later losses may be traced to.
+
+        Gives how many notes there are now.
+        """
+        news = self.reader.trace[mark:]
+        own = {id(event): event for event in events}
+        left = [pair for pair in news if id(pair[0]) not in own]
+        end = mark + len(left)
+        if left != news:
+            self._forget(left, mark, end)
         if left:
-            self._notes.append((reader.number or 0, len(trace)))
+            self._notes.append((self.reader.number or 0, end))
+        return end
 
-    def _forget(self, left: list[tuple[Node, Node]], mark: int) -> None:
+    def _forget(self, left: list[tuple[Node, Node]], mark: int, end: int) -> None:
         """Drop the notes from `mark` on that are of the events themselves, which are done with, and not of what is in
         them (these are `left`); and the wire event, if there are no others and no path leads into it."""
         reader, trace = self.reader, self.reader.trace
@@ -138,7 +146,6 @@ class Trail:
                 if id(node) not in kept:
                     self._unlink(node)
         trace[mark:] = left
-        end = mark + len(left)
         if self._noted > end:
             self._noted = end
         if self._told > end:
@@ -220,16 +227,12 @@ class Trail:
             return None
         kind = node.get("type", "response" if id(node) in now.responses else "")
         sources = now.news.get(id(node), ())
-        for name, wire in reader.doc.items():
-            if type(wire) is dict and any(wire is source for source in sources):
-                return name, wire, CAPABILITY.get(kind, {}) if type(kind) is str else {}
+        for name, wire in reader.doc.items() if sources else ():
+            if type(wire) is dict:
+                for source in sources:
+                    if wire is source:
+                        return name, wire, CAPABILITY.get(kind, {}) if type(kind) is str else {}
         return None
-
-    @property
-    def ends(self) -> dict[Keys, dict[Keys, Keys]]:
-        if self._unindexed:
-            self._index()
-        return self._ends
 
     @property
     def by_place(self) -> dict[Keys, dict[Keys, None]]:
@@ -240,22 +243,26 @@ class Trail:
     def _catch_up(self) -> None:
         reader = self.reader
         traced = reader.traced()[self._noted :]
+        self._noted += len(traced)
         wires, nodes, made_of, numbers, notes = self.wires, self.nodes, self.made_of, self._numbers, self._notes
         number, end = notes.popleft() if notes else (reader.number, sys.maxsize)
-        for place, (node, wire) in enumerate(traced, self._noted):
+        place = self._noted - len(traced)
+        for node, wire in traced:
             while place >= end:
                 number, end = notes.popleft() if notes else (reader.number, sys.maxsize)
-            known = id(node)
+            known, source = id(node), id(wire)
             wires[known] = wire
             nodes[known] = node
-            numbers.setdefault(id(wire), number)
-            if id(wire) in made_of:
-                made_of[id(wire)].append(known)
+            if source in made_of:
+                made_of[source].append(known)
             else:
-                made_of[id(wire)] = [known]
+                made_of[source] = [known]
+            if source not in numbers:
+                numbers[source] = number
+            place += 1
         for node, wire in reader.turns[self._turned :]:
             self.turns[id(node)] = wire
-        self._noted, self._turned = len(reader.traced()), len(reader.turns)
+            self._turned += 1
         if len(reader.docs) != len(self._known):
             new, walked = list[int](), self._known
             for each in reversed(reader.docs):  # the newest stand last
@@ -277,26 +284,35 @@ class Trail:
                 self._unindexed.append((known, *keys))
             else:
                 self._untraced.setdefault(known, []).append((known, *keys))
-        self._placed = len(reader.placed)
+            self._placed += 1
 
     def _index(self) -> None:
         """Index the leaves with a place by where they came from."""
-        indexed, ends, by_place, places = self._indexed, self._ends, self._by_place, self.reader.places
+        indexed, by_place, places, gathered = self._indexed, self._by_place, self.reader.places, self.reader.gathered
+        node, wire, source = 0, None, id(None)
         for leaf in self._unindexed:
-            place, known = places[leaf], indexed.get(leaf)
-            if known == place:
+            place = places[leaf]
+            if leaf in indexed and indexed[leaf] == place:
                 continue
-            if known is not None:
-                ends[known[-1:]].pop(leaf, None)
             indexed[leaf] = place
-            ends.setdefault(place[-1:], {})[leaf] = place
-            wire = self.wires.get(leaf[0])
             if place[:1] == (...,):
                 spot = self.spots(place[1:])[0]
             else:
-                holder = None if id(wire) in self.reader.gathered else at(wire, place[:-1])
-                spot = (id(wire), place) if holder is None else (id(holder), *place[-1:])
-            by_place.setdefault(spot, {})[leaf] = None
+                if leaf[0] != node:  # mostly there are many of one node
+                    node = leaf[0]
+                    wire = self.wires.get(node)
+                    source = id(wire)
+                if source in gathered:
+                    spot = (source, place)
+                elif place[1:]:
+                    holder = at(wire, place[:-1])
+                    spot = (source, place) if holder is None else (id(holder), *place[-1:])
+                else:
+                    spot = (source, *place)
+            if spot in by_place:
+                by_place[spot][leaf] = None
+            else:
+                by_place[spot] = {leaf: None}
         self._unindexed.clear()
 
     def capability(self, data: Any, keys: Keys) -> str:
@@ -312,10 +328,11 @@ class Trail:
                     return table.get(keys[depth], table.get("", "native.field"))
         return "native.field"
 
-    def spots(self, path: Keys) -> list[Keys]:
+    def spots(self, path: Keys) -> tuple[Keys, Keys]:
         """The key of a path without a walk: the object above it with its key, and what stands there."""
         doc = self.reader.docs.get(path[0]) if path else None
-        return [(id(at(doc, path[2:-1])), *path[2:][-1:]), (id(at(doc, path[2:])),)]
+        above, last = at(doc, path[2:-1]), path[2:][-1:]
+        return (id(above), *last), (id(at(above, last)),)
 
     def path(self, wire: Any) -> Keys | None:
         """Where a wire node stands in the events that were kept; the newest are looked through first."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from ...foundation.json_paths import Keys, at, follow, once, pointer
+from ...foundation.json_paths import Keys, at, follow, pointer
 from ...losses import Loss
 from ...losses.locator import Finder
 from ...types._tables import CHILDREN
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["StreamFinder", "within"]
 
 Node = dict[str, Any]
-_NONE: dict[Keys, None] = {}
 
 
 class StreamFinder(Finder):
@@ -31,6 +30,7 @@ class StreamFinder(Finder):
         self.sent: int = sent
         self._read = trail.nodes
         self._made_of, self._places_of = trail.made_of, trail.places_of
+        self.wires, self.turns = trail.wires, trail.turns
         self.now: Keys = (trail.reader.number, "data")
         self._places: dict[int, Keys] = {}  # where wire nodes stand
         # By wire node that was put together: the places of the pieces below each place; and the losses so expanded.
@@ -38,22 +38,12 @@ class StreamFinder(Finder):
         self._deepest: dict[int, int] = {}  # levels of the paths of what was put together
         self._expanded: set[Loss] = set()
 
-    @once
-    def wires(self) -> dict[int, Any]:
-        return self.trail.wires
-
-    @once
-    def turns(self) -> dict[int, Any]:
-        return self.trail.turns
-
-    @once
-    def _ends(self) -> dict[Keys, dict[Keys, Keys]]:
-        return self.trail.ends
-
     def loss(self, node: Node, keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
         out = super().loss(node, keys, fate, detail, capability)
+        if not self.trail.reader.gathered:
+            return out
         wire = self.turns.get(id(node)) if keys[:1] == ("extra",) and keys[2:3] == ("turn",) else self._wire(node)
-        if self.reader is None or id(wire) not in self.reader.gathered:
+        if id(wire) not in self.trail.reader.gathered:
             return out
         # Of what was put together, be it the whole or a value in it, each piece is lost with it.
         for lost in tuple(out):
@@ -95,19 +85,23 @@ class StreamFinder(Finder):
         """The leaves that may have come from a path, which is that of `place` in a wire node."""
         by_place, found = self.trail.by_place, dict[Keys, None]()
         for spot in (*self.trail.spots(where), (id(wire), place)):
-            found |= by_place.get(spot, _NONE)
+            if spot in by_place:
+                found |= by_place[spot]
         return found
 
     def _join(self, wire: Any, keys: Keys) -> Keys:
-        gathered = self.reader.gathered.get(id(wire)) if self.reader is not None else None
-        if gathered is None:
-            found = self._places.get(id(wire))
-            if found is None:
-                found = self._places[id(wire)] = self.trail.path(wire) or self.now
+        known, pieces = id(wire), self.trail.reader.gathered
+        if known not in pieces:
+            if known in self._places:
+                found = self._places[known]
+            else:
+                found = self._places[known] = self.trail.path(wire) or self.now
             return self.now if found is self.now else found + keys
         # What was put together stands in no event.
-        sources = gathered[1]
-        for depth in range(len(keys), -1, -1):
+        sources = pieces[known][1]
+        if keys in sources:
+            return sources[keys]
+        for depth in range(len(keys) - 1, -1, -1):
             source = sources.get(keys[:depth])
             if source is not None:
                 return source + follow(self._within(source), keys[depth:])
@@ -127,8 +121,9 @@ class StreamFinder(Finder):
             return None
         if (type(value) is dict or type(value) is list) and (id(value) in self.wires or id(value) in self._places_of):
             return None  # what is in it has places of its own
+        depth = len(keys)
         for its in self._places_of.get(known, ()):
-            if its[: len(keys)] == keys and its != keys:
+            if its[:depth] == keys and its != keys:
                 return None
         where = place[1:] if place[:1] == (...,) else self._join(wire, ()) + place
         found, own = self._told_at(where, wire, place), (known, *keys)

@@ -300,8 +300,11 @@ class ForeignWriter(FrameWriter):
         usage = {key: count for key, count in counts.items() if count is not None or key in _COUNTED_LAST}
         if self.tier is not None and usage.get("service_tier") == self.tier:
             del usage["service_tier"]
+        # In place: what was added to it is known by its identity.
+        counts.clear()
+        counts.update({"output_tokens": 0, **usage})
         delta = {key: message.get(key) for key in (*finish_keys(), "container")}
-        data = {"type": "message_delta", "delta": delta, "usage": {"output_tokens": 0, **usage}}
+        data = {"type": "message_delta", "delta": delta, "usage": counts}
         data.update({key: value for key, value in message.items() if key not in _TOLD})
         return [
             {"event": "message_delta", "data": data},
