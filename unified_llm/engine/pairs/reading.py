@@ -345,8 +345,14 @@ class Reader:
         if self.number is None:
             self.owed.append(partial(_lay, node, places))
         else:
+            known, placed = self.places, self.placed
+            here = id(node)
             for keys, wire in places:
-                self.place(node, keys, wire)
+                if wire[:1] == (...,):
+                    self.place(node, keys, wire)
+                else:
+                    placed.append((node, keys))
+                    known[here, *keys] = wire
 
     def here(self, *keys: Any) -> tuple[Any, ...]:
         """The path of what stands at `keys` of the document being read; in a stream, of the event being read."""

@@ -90,11 +90,11 @@ class _Weigher:
             document, path = document.get(int(parts[0])), "/" + parts[above] if len(parts) > above else ""
         spot = spot_of(scale, path)
         keys, place, is_element, known, _ = spot
-        if loss.capability.startswith("state."):
+        if known and loss.capability.startswith("state."):
             # Where the provider finds an item by this id, the receiver cannot do without it.
             known = ""
         try:
-            value = document[keys[0]] if len(keys) == 1 and type(document) is dict else _value(document, keys)
+            value = _value(document, keys)
         except LookupError:
             return loss
         if value is None or type(value) is dict or type(value) is list:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +33,8 @@ Entry = tuple[Node, Keys, str, str, "str | None"]
 
 # So many of the last events are looked at before any is walked, and so many events at most for each node.
 _LAST = 8
+# So many levels of objects in a target's event are looked through for one that something was added to.
+_DEEP = 4
 
 
 class _Now:
@@ -191,11 +192,18 @@ class Trail:
                     if value is node:
                         return (now.sent + number, "data", key)
         if now.goes is None:
-            now.goes = {}
+            now.goes = goes = {}
             for number, data in enumerate(now.target):
-                if type(data) is dict:
-                    for held, place in _nodes_within(data, 3):
-                        now.goes.setdefault(id(held), (now.sent + number, "data", *place))
+                level: list[tuple[Any, Keys]] = [(data, (now.sent + number, "data"))] if type(data) is dict else []
+                for _ in range(_DEEP):
+                    inner: list[tuple[Any, Keys]] = []
+                    for held, place in level:
+                        if id(held) not in goes:
+                            goes[id(held)] = place
+                        for key, value in held.items():
+                            if type(value) is dict:
+                                inner.append((value, (*place, key)))
+                    level = inner
         return now.goes.get(id(node), ())
 
     def _plain(self, entry: Entry, now: _Now) -> Loss | None:
@@ -356,10 +364,3 @@ class Trail:
                 paths[key] = (number, "data", *path)
         return paths.get(known)
 
-
-def _nodes_within(holder: Node, depth: int) -> Iterator[tuple[Node, Keys]]:
-    """Every object in an object, that deep, and in no list; those above first."""
-    level: list[tuple[Node, Keys]] = [(holder, ())]
-    for _ in range(depth + 1):
-        yield from level
-        level = [(value, (*at, key)) for node, at in level for key, value in node.items() if type(value) is dict]

@@ -19,7 +19,7 @@ from unified_llm.streams.event_fast_path import ReadMore
 from ..errors import read_error_node
 from ..response import read_answer, read_time
 from ..values.tables import PROTOCOL
-from ..values.usage import read_usage
+from ..values.usage import counts_of, read_usage
 from .candidate import JOINED, Candidate, ends_with_call
 from .fast_path import reader_of_more
 from .late_sources import Late, noted
@@ -181,7 +181,7 @@ class GenerateContentReader:
                 for key, hub in (("responseId", "id"), ("modelVersion", "model"))
                 if type(head.get(key)) is str
             }
-            asked = read_usage(dict(usage), self.r) if type(usage) is dict else {}
+            asked = counts_of(usage, self.r)[0] if type(usage) is dict else {}
             if type(asked.get("input_tokens")) is int:
                 opening["usage"] = {key: asked[key] for key in _ASKED if key in asked}
             read_time({"createTime": head.get("createTime")}, opening, self.r)

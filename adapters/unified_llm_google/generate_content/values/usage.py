@@ -17,7 +17,7 @@ from unified_llm.engine.pairs.writing import Writer
 from ...usage import apart
 from .enums import GEMINI, MARKER, name_of, number_of
 
-__all__ = ["is_numbered", "read_details", "read_usage", "usage_of", "write_details", "write_usage"]
+__all__ = ["counts_of", "is_numbered", "read_details", "read_usage", "usage_of", "write_details", "write_usage"]
 
 Node = dict[str, Any]
 
@@ -28,8 +28,18 @@ _INPUT, _OUTPUT = "input_tokens_details", "output_tokens_details"
 
 def read_usage(wire: Node, r: Reader) -> Node:
     """The canonical usage of a `usageMetadata`."""
+    usage, places = counts_of(wire, r)
+    for keys, place in places:
+        r.place(usage, keys, place)
+    r.lay(usage, _PLACES)
+    return r.made(usage, wire)
+
+
+def counts_of(wire: Node, r: Reader) -> tuple[Node, list[tuple[tuple[str, ...], tuple[Any, ...]]]]:
+    """The same, and where its counts by modality stand in it; nothing is noted."""
     w = wire.copy()
     usage: Node = {}
+    places: list[tuple[tuple[str, ...], tuple[Any, ...]]] = []
     prompt, tool, answer, thoughts, total, cached = [
         w.pop(name) if name in w and type(w[name]) is int else None for name in _COUNTS
     ]
@@ -59,29 +69,27 @@ def read_usage(wire: Node, r: Reader) -> Node:
     if numbered:
         r.form(usage, MARKER, GEMINI)
     for name, details, group in (("promptTokensDetails", inner, _INPUT), ("candidatesTokensDetails", outer, _OUTPUT)):
-        found = read_details(w.get(name), numbered)
+        found = read_details(w[name], numbered) if name in w else None
         if found is not None:
             del w[name]
-            details.update({f"{hub}_tokens": value for hub, value in found.items()})
             for index, hub in enumerate(found):
-                r.place(usage, (group, f"{hub}_tokens"), (name, index, *entry))
+                details[f"{hub}_tokens"] = found[hub]
+                places.append(((group, f"{hub}_tokens"), (name, index, *entry)))
             if not found:
                 r.form(usage, name, "empty")
     for name, key in _SPLITS:
-        found = read_details(w.get(name), numbered)
+        found = read_details(w[name], numbered) if name in w else None
         if found is not None:
             del w[name]
             inner[key] = found
-            for index, hub in enumerate(found):
-                r.place(usage, (_INPUT, key, hub), (name, index, *entry))
+            places += [((_INPUT, key, hub), (name, index, *entry)) for index, hub in enumerate(found)]
     if inner:
         usage[_INPUT] = inner
     if outer:
         usage[_OUTPUT] = outer
     if w:
         r.keep(usage, w)
-    r.lay(usage, _PLACES)
-    return r.made(usage, wire)
+    return usage, places
 
 
 def usage_of(wire: Node, r: Reader) -> Node | None:
@@ -114,8 +122,12 @@ _PLACES = (
 
 def is_numbered(usage: Node, *names: str) -> bool:
     """Whether lists of counts by modality name these by their numbers."""
-    lists = (usage[name] for name in names if type(usage.get(name)) is list)
-    return any(type(each) is dict and type(each.get("modality")) is int for counts in lists for each in counts)
+    for name in names:
+        if name in usage and type(usage[name]) is list:
+            for each in usage[name]:
+                if type(each) is dict and "modality" in each and type(each["modality"]) is int:
+                    return True
+    return False
 
 
 def read_details(value: Any, numbered: bool = False) -> Node | None:
