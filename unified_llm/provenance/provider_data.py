@@ -61,6 +61,8 @@ def leaving(node: Node, reader: Reader | None, writer: Writer, crossing: bool) -
         _put(node, "output", carry(output, writer, reader, True), writer)
 
 
+# The events whose losses the carrier may turn out to keep.
+_HELD = frozenset(("response.output_item.done", "response.output_text.annotation.added"))
 _HISTORY = frozenset(("reasoning", "function_call", "custom_tool_call"))
 
 
@@ -105,10 +107,10 @@ class LeavingWriter:
         elif kind == "error":
             self._release()
         out += self.writer.feed(event)
-        if self.writing.raw and not event.get("choice"):
+        if self.writing.raw and kind in _HELD and not event.get("choice"):
             if kind == "response.output_item.done":
                 self._hold(event["item"])
-            elif kind == "response.output_text.annotation.added":
+            else:
                 self._hold_source(event)
         return out
 
@@ -141,10 +143,11 @@ class LeavingWriter:
 
     def _release(self) -> list[Any]:
         """Report what was held as lost; gives the losses of sources."""
-        sources = [*self.sources]
-        self.writing.raw += [*self.held, *sources]
-        self.held.clear()
-        self.sources.clear()
+        if not (self.held or self.sources):
+            return []
+        held, sources = self.held, self.sources
+        self.held, self.sources = [], []
+        self.writing.raw += [*held, *sources]
         return sources
 
     def _may_strip(self, item: Node) -> bool:
@@ -176,6 +179,8 @@ class LeavingWriter:
 
     def _end(self, event: Event, sources: list[Any]) -> list[Event]:
         items = [self.items[place] for place in sorted(self.items)]
+        if self.writing.vault is None and not uncarried(items, self.writing):
+            return self.writer.feed(event)
         signed = self.reading is None or self.reading.signed
         if not (signed or (self.crossing and (has_handles(items) or hides(items, self.writing.carries)))):
             return self.writer.feed(event)

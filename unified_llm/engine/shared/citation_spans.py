@@ -27,6 +27,7 @@ Event = dict[str, Any]
 _ADDED = "response.output_text.annotation.added"
 _DONE = "response.output_text.done"
 _ENDS = frozenset(("response.content_part.done", "response.output_item.done", "error"))
+_OVER = _ENDS | {_DONE}
 _INDICES = ("start_index", "end_index")
 _PAGES = ("url_citation", "place_citation")
 _RECENT = 64  # notes of a reading, among which those of the last event are
@@ -139,7 +140,7 @@ class CitingWriter:
         if kind == _ADDED and _is_open(event.get("annotation")):
             self.held.setdefault(_place(event), []).append((event, self._source(event["annotation"])))
             return []
-        if self.held and (kind == _DONE or kind in _ENDS):
+        if self.held and kind in _OVER:
             out: list[Event] = []
             for held, source, text in self._over(event) if kind != "error" else ():
                 if type(text) is str:

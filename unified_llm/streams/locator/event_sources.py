@@ -85,10 +85,10 @@ class Trail:
         # The leaves with a place: the keys by node; and all of them by the object that has the value and its key there,
         # or by wire node and place where that was put together.
         self.places_of: dict[int, dict[Keys, None]] = {}
-        self._by_place: dict[Keys, dict[Keys, None]] = {}
+        self.by_place: dict[Keys, dict[Keys, None]] = {}
         self._indexed: dict[Keys, Keys] = {}  # the place of each leaf when it was last looked at
         self._untraced: dict[int, list[Keys]] = {}  # leaves whose node has no wire node yet
-        self._unindexed: list[Keys] = []  # leaves that no loss needed yet
+        self.unindexed: list[Keys] = []  # leaves that no loss needed yet
         self._paths: dict[int, Keys] = {}
         # The numbers of the events that wire nodes were read from, and where the notes on each event end.
         self._numbers: dict[int, int | None] = {}
@@ -242,12 +242,6 @@ class Trail:
                         return name, wire, CAPABILITY.get(kind, {}) if type(kind) is str else {}
         return None
 
-    @property
-    def by_place(self) -> dict[Keys, dict[Keys, None]]:
-        if self._unindexed:
-            self._index()
-        return self._by_place
-
     def _catch_up(self) -> None:
         reader = self.reader
         traced = reader.traced()[self._noted :]
@@ -281,7 +275,7 @@ class Trail:
             walked.update(new)
         if self._untraced:
             for node, _ in traced:
-                self._unindexed += self._untraced.pop(id(node), ())
+                self.unindexed += self._untraced.pop(id(node), ())
         for node, keys in reader.placed[self._placed :]:
             known = id(node)
             if known in self.places_of:
@@ -289,16 +283,16 @@ class Trail:
             else:
                 self.places_of[known] = {keys: None}
             if known in nodes:
-                self._unindexed.append((known, *keys))
+                self.unindexed.append((known, *keys))
             else:
                 self._untraced.setdefault(known, []).append((known, *keys))
             self._placed += 1
 
-    def _index(self) -> None:
+    def index(self) -> None:
         """Index the leaves with a place by where they came from."""
-        indexed, by_place, places, gathered = self._indexed, self._by_place, self.reader.places, self.reader.gathered
+        indexed, by_place, places, gathered = self._indexed, self.by_place, self.reader.places, self.reader.gathered
         node, wire, source = 0, None, id(None)
-        for leaf in self._unindexed:
+        for leaf in self.unindexed:
             place = places[leaf]
             if leaf in indexed and indexed[leaf] == place:
                 continue
@@ -321,7 +315,7 @@ class Trail:
                 by_place[spot][leaf] = None
             else:
                 by_place[spot] = {leaf: None}
-        self._unindexed.clear()
+        self.unindexed.clear()
 
     def capability(self, data: Any, keys: Keys) -> str:
         """The capability of a value in the data of an event, as far as it became a canonical node."""
@@ -363,4 +357,3 @@ class Trail:
             for key, path in paths_below(docs[number], (number, "data")).items():
                 paths[key] = (number, "data", *path)
         return paths.get(known)
-

@@ -5,7 +5,7 @@ What is known of those is in the trail (`event_sources.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...foundation.json_paths import Keys, at, follow, pointer
@@ -35,41 +35,38 @@ class StreamFinder(Finder):
         self._places: dict[int, Keys] = {}  # where wire nodes stand
         # By wire node that was put together: the places of the pieces below each place; and the losses so expanded.
         self._below: dict[int, dict[str, list[str]]] = {}
-        self._deepest: dict[int, int] = {}  # levels of the paths of what was put together
+        self._whole: dict[int, str | None] = {}  # its place, if there are none but for the whole
         self._expanded: set[Loss] = set()
 
     def loss(self, node: Node, keys: Keys, fate: str, detail: str, capability: str | None) -> list[Loss]:
         out = super().loss(node, keys, fate, detail, capability)
-        if not self.trail.reader.gathered:
+        gathered = self.trail.reader.gathered
+        if not gathered:
             return out
         wire = self.turns.get(id(node)) if keys[:1] == ("extra",) and keys[2:3] == ("turn",) else self._wire(node)
-        if id(wire) not in self.trail.reader.gathered:
+        if id(wire) not in gathered:
             return out
         # Of what was put together, be it the whole or a value in it, each piece is lost with it.
         for lost in tuple(out):
             if lost not in self._expanded:
                 self._expanded.add(lost)
-                out += [lost._replace(path=path) for path in self._pieces(wire, lost.path)]
+                pieces = self._pieces(id(wire), lost.path)
+                if pieces:
+                    out += [lost._replace(path=path) for path in pieces]
         return out
 
-    def _pieces(self, wire: Any, whole: str) -> list[str]:
+    def _pieces(self, wire: int, whole: str) -> Sequence[str]:
         """Where the further pieces came from of what was put together and stands at a place."""
-        assert self.reader is not None
-        sources = self.reader.gathered[id(wire)][1]
-        if id(wire) not in self._deepest:
-            self._deepest[id(wire)] = max(map(len, sources), default=0)
-        if self._deepest[id(wire)] < 2 and pointer(sources.get((), ())) != whole:
-            return []
-        if id(wire) not in self._below:
-            below: dict[Keys, list[str]] = {}
-            first: dict[str, Keys] = {}
-            for keys, path in sources.items():
-                place = pointer(path)
-                first.setdefault(place, keys)
-                for depth in range(len(keys)):
-                    below.setdefault(keys[:depth], []).append(place)
-            self._below[id(wire)] = {place: below.get(keys, []) for place, keys in first.items()}
-        return self._below[id(wire)].get(whole, [])
+        if wire not in self._below:
+            sources = self.trail.reader.gathered[wire][1]
+            flat = max(map(len, sources), default=0) < 2
+            self._whole[wire] = pointer(sources.get((), ())) if flat else None
+            self._below[wire] = {} if flat else _spread(sources)
+        if whole == self._whole[wire]:
+            # Where nothing lies below another piece, only the whole has any.
+            self._whole[wire] = None
+            self._below[wire] = _spread(self.trail.reader.gathered[wire][1])
+        return self._below[wire].get(whole, ())
 
     def _wire(self, node: Any) -> Any:
         return self.wires.get(id(node)) if type(node) is dict else None
@@ -83,6 +80,8 @@ class StreamFinder(Finder):
 
     def _told_at(self, where: Keys, wire: Any, place: Keys) -> dict[Keys, None]:
         """The leaves that may have come from a path, which is that of `place` in a wire node."""
+        if self.trail.unindexed:
+            self.trail.index()
         by_place, found = self.trail.by_place, dict[Keys, None]()
         for spot in (*self.trail.spots(where), (id(wire), place)):
             if spot in by_place:
@@ -112,11 +111,11 @@ class StreamFinder(Finder):
         return at(docs.get(keys[0]), keys[2:])
 
     def _told(self, node: Node, keys: Keys, fate: str) -> Keys | None:
-        known, reader = id(node), self.reader
-        place = reader.places.get((known, *keys)) if reader is not None else None
-        if place is None or fate != "lost" or reader is None or known in reader.below or known in reader.stands:
+        known, reader = id(node), self.trail.reader
+        own = (known, *keys)
+        if fate != "lost" or own not in reader.places or known in reader.below or known in reader.stands:
             return super()._told(node, keys, fate)
-        wire, value = self._wire(node), at(node, keys)
+        place, wire, value = reader.places[own], self.wires.get(known), at(node, keys)
         if type(wire) is not dict:
             return None
         if (type(value) is dict or type(value) is list) and (id(value) in self.wires or id(value) in self._places_of):
@@ -125,9 +124,10 @@ class StreamFinder(Finder):
         for its in self._places_of.get(known, ()):
             if its[:depth] == keys and its != keys:
                 return None
-        where = place[1:] if place[:1] == (...,) else self._join(wire, ()) + place
-        found, own = self._told_at(where, wire, place), (known, *keys)
-        if found.keys() != {own}:
+        around = None if place[:1] == (...,) else self._join(wire, ())
+        where = place[1:] if around is None else around + place
+        found = self._told_at(where, wire, place)
+        if len(found) != 1 or own not in found:
             # An answer is read when it begins and again when it ends: that is one leaf.
             mine = self._stands_for(known)
             for leaf in found:
@@ -135,7 +135,9 @@ class StreamFinder(Finder):
                     self._absolute(leaf[0], reader.places[leaf]) == where
                 ):
                     return None
-        return where if place[:1] == (...,) else self._join(wire, place)
+        if around is not None and (around is self.now or id(wire) in reader.gathered):
+            return self._join(wire, place)
+        return where
 
     def _source(self, node: Any, keys: Keys) -> Keys:
         return super()._source(node, keys) or self.now
@@ -178,13 +180,28 @@ class StreamFinder(Finder):
                     name = "event:error" if event["type"] == "error" else event["type"]
                     return next(iter(CHILDREN.get(name, {}).get(key, ())), "")
             place = within(event["response"], node, 2) if type(event.get("response")) is dict else ()
-            if place and all("type" not in at(event["response"], place[:depth]) for depth in range(len(place))):
-                name = "response"
-                for key in place:
-                    children = CHILDREN.get(name, {}).get(key, ())
-                    name = children[0] if len(children) == 1 else ""
-                return name
+            name, here = "response", event.get("response")
+            for key in place:
+                if "type" in here:
+                    break
+                children = CHILDREN.get(name, {}).get(key, ())
+                name, here = children[0] if len(children) == 1 else "", here[key]
+            else:
+                if place:
+                    return name
         return super()._named(node)
+
+
+def _spread(sources: dict[Keys, Keys]) -> dict[str, list[str]]:
+    """Of what was put together of these pieces: the places of those below each place."""
+    below: dict[Keys, list[str]] = {}
+    first: dict[str, Keys] = {}
+    for keys, path in sources.items():
+        place = pointer(path)
+        first.setdefault(place, keys)
+        for depth in range(len(keys)):
+            below.setdefault(keys[:depth], []).append(place)
+    return {place: below.get(keys, []) for place, keys in first.items()}
 
 
 def within(holder: Any, node: Any, depth: int) -> Keys:
