@@ -22,6 +22,7 @@ from ..values.tables import PROTOCOL
 from ..values.usage import counts_of, read_usage
 from .candidate import JOINED, Candidate, ends_with_call
 from .fast_path import reader_of_more
+from .frames import kept_candidate, kept_frame, without_said
 from .late_sources import Late, noted
 
 __all__ = ["GenerateContentReader"]
@@ -35,6 +36,7 @@ _FAILED = frozenset(("malformed_call", "error", "cancelled"))
 # The cost before any output.
 _ASKED = ("input_tokens", "input_tokens_details")
 _SPEAKER = {"role": "model"}
+_KNOWN = frozenset(("parts", "role"))
 # The fields of an answer in the first event.
 _FIRST = frozenset(("responseId", "modelVersion", "createTime"))
 
@@ -169,7 +171,7 @@ class GenerateContentReader:
                     known[key] = head[key]
                     self.told[key] = (self.r.number, data)
         else:
-            self.head = head.copy()
+            self.head = head.copy() if self.r.frames else head
             self.told = dict.fromkeys(head, (self.r.number, data))
             if type(usage) is dict:
                 self._counts(self.r.number, data)
@@ -188,83 +190,83 @@ class GenerateContentReader:
             if "id" in opening:
                 self.r.seed = opening["id"]
             out.append({"type": "response.created", "response": self.r.made(opening, data)})
-        frame: Node = {"count": 0, "head": head}
-        if type(wires) is list:
-            frame["candidates"] = [self._candidate(wire, place, data, out) for place, wire in enumerate(wires)]
-        elif "candidates" in data:
-            frame["head"] = {**head, "candidates": wires}
+        mine = [
+            self._candidate(wire, place, data, out) for place, wire in enumerate(wires if type(wires) is list else ())
+        ]
         if last:
-            self._end(frame, out)
-        frame["count"] = len(out)
+            self._end(out)
+        odd = self._odd(data) if self.odd else {}
+        if self.r.frames:
+            odd["frame"] = kept_frame(data, head, mine, len(out))
+            if last:
+                without_said(odd["frame"], self.head, self.candidates)
         if not out:
             out.append({"type": "unified_llm:frame"})
-            frame = {"whole": data, "event": None}
         first = out[0]
-        extra = first.get("extra", {})
-        first["extra"] = {**extra, PROTOCOL: {**extra.get(PROTOCOL, {}), "frame": frame, **self._odd(data)}}
-        if "rest" in first["extra"][PROTOCOL]:
+        if odd:
+            extra = first.get("extra", {})
+            first["extra"] = {**extra, PROTOCOL: {**extra.get(PROTOCOL, {}), **odd}}
+        if "extra" in first and "rest" in first["extra"].get(PROTOCOL, ()):
             self.r.made(first, data)
         return out
 
     def _odd(self, data: Node) -> Node:
-        """The part of a frame that no event has, neither now nor at the end: `{"rest": ...}`, or nothing."""
+        """The part of a frame that no event has, neither now nor at the end: `{"rest": ...}`."""
         odd, self.odd = self.odd, {}
-        if not odd:
-            return {}
         return {"rest": {"candidates": [odd.get(place, {}) for place in range(len(data["candidates"]))]}}
 
     def _candidate(self, wire: Any, place: int, data: Node, out: list[Event]) -> Node:
-        """What a candidate's frame holds beside its parts; the events of the parts are added to `out`."""
-        index = wire.get("index", place) if type(wire) is dict else None
+        """Add the events of a candidate's parts to `out`; gives what its frame has beside them, where that is kept."""
+        index = (wire["index"] if "index" in wire else place) if type(wire) is dict else None
         if type(index) is not int:
             self.odd[place] = wire
             return {"literal": wire}
-        rest = wire.copy()
-        state = self.candidates.get(index)
-        if state is None:
+        if index in self.candidates:
+            state = self.candidates[index]
+        else:
             state = self.candidates[index] = Candidate(index, self.r)
-        state.answers = self.answers.get(index)
-        frame: Node = {"index": index, "rest": rest}
-        mark = len(out)
-        content = rest.get("content")
-        if type(content) is dict:
-            inner = content.copy()
-            wires = inner.pop("parts", None)
-            rest["content"] = inner
-            if inner and inner != _SPEAKER:
-                left = {key: value for key, value in inner.items() if _SPEAKER.get(key) != value}
-                self.odd[place] = {"content": left}
-            if type(wires) is list:
-                if len(wires) == 1 and type(wires[0]) is dict and len(wires[0]) == 1 and wires[0].get("text"):
-                    if type(wires[0]["text"]) is str:
-                        state.grow("message", wires[0]["text"], out)
-                        wires = None
-                if wires is not None:
-                    template = []
-                    odd: list[Any] = []
-                    for part in wires:
-                        state.odd = {}
-                        template.append(state.read(part, out))
-                        odd.append(state.odd)
-                    if any(odd):
-                        self.odd.setdefault(place, {}).setdefault("content", {})["parts"] = odd
-                    if any(literal is not None for literal in template) or not template:
-                        frame["parts"] = template
-            elif "parts" in content:
-                inner["parts"] = wires
-            else:
-                frame["parts"] = None
+        state.answers = self.answers[index] if index in self.answers else None
+        here = (self.r.number, data, place)
+        mark = len(out) if index else 0
+        content = wire["content"] if "content" in wire else None
+        template = self._content(state, content, place, out) if type(content) is dict else ()
         final = state.final
         for key, value in wire.items():
             if key != "content" and (value or key not in final):
                 if key in JOINED and key in final:
-                    value = state.join(key, value, (self.r.number, data, place))
+                    value = state.join(key, value, here)
                 final[key] = value
                 if key != "index":
-                    state.told[key] = (self.r.number, data, place)
-        state.last = (self.r.number, data, place)
-        self._place(state, out[mark:])
-        return frame
+                    state.told[key] = here
+        state.last = here
+        if index:
+            self._place(state, out[mark:])
+        return kept_candidate(wire, index, template) if self.r.frames else {}
+
+    def _content(self, state: Candidate, content: Node, place: int, out: list[Event]) -> list[Any] | tuple[()] | None:
+        """What of the parts of a content no event has, in their places; None for no parts, () for parts like any."""
+        if not (content.keys() <= _KNOWN and content.get("role", "model") == "model"):
+            left = {key: value for key, value in content.items() if key != "parts" and _SPEAKER.get(key) != value}
+            self.odd[place] = {"content": left}
+        if "parts" not in content:
+            return None
+        wires = content["parts"]
+        if type(wires) is not list:
+            return ()
+        if len(wires) == 1 and type(wires[0]) is dict and len(wires[0]) == 1 and "text" in wires[0]:
+            text = wires[0]["text"]
+            if text and type(text) is str:
+                state.grow("message", text, out)
+                return ()
+        template = []
+        odd: list[Any] = []
+        for part in wires:
+            state.odd = {}
+            template.append(state.read(part, out))
+            odd.append(state.odd)
+        if any(odd):
+            self.odd.setdefault(place, {}).setdefault("content", {})["parts"] = odd
+        return () if template and template == [None] * len(template) else template
 
     def _place(self, state: Candidate, events: list[Event]) -> None:
         """A target that has no form for a second candidate has none for each of its events."""
@@ -275,8 +277,8 @@ class GenerateContentReader:
 
     # ---- the end ----------------------------------------------------------------------------------------------------
 
-    def _end(self, frame: Node, out: list[Event]) -> None:
-        """Close what is open with its finish reason; the frame keeps the rest."""
+    def _end(self, out: list[Event]) -> None:
+        """Close what is open with its finish reason."""
         self.ended = True
         states = [self.candidates[index] for index in sorted(self.candidates)]
         tails: list[list[Event]] = []
@@ -313,7 +315,6 @@ class GenerateContentReader:
         if not states:
             node.pop("output", None)
         out.append({"type": _terminal(node), "response": node})
-        self._keep_last(frame)
 
     def unfinished(self) -> Node | None:
         """The fields of the frames beside their parts, when an error has ended the stream."""
@@ -370,18 +371,6 @@ class GenerateContentReader:
                 below = place[3:]
                 known = next(size for size in range(len(below), -1, -1) if below[:size] in sources)
                 r.places[leaf] = (..., *sources[below[:known]], *(below[known:] if known else ()))
-
-    def _keep_last(self, frame: Node) -> None:
-        """The part of the last frame that the end repeats: noted, not kept."""
-        head = frame["head"]
-        frame["said"] = [key for key in head if key in self.head and head[key] == self.head[key]]
-        frame["head"] = {key: value for key, value in head.items() if key not in frame["said"]}
-        for candidate in frame.get("candidates") or ():
-            if "literal" in candidate:
-                continue
-            final, rest = self.candidates[candidate["index"]].final, candidate["rest"]
-            candidate["said"] = [key for key in rest if key != "content" and key in final and rest[key] == final[key]]
-            candidate["rest"] = {key: value for key, value in rest.items() if key not in candidate["said"]}
 
 
 def _terminal(node: Node) -> str:
