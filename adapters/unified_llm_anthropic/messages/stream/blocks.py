@@ -76,18 +76,26 @@ class BlockReader:
         self.sources: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         self.counted: dict[tuple[Any, ...], tuple[Any, ...]] = {}
 
+    # What is noted of frames is for the writer of this protocol alone (`Reader.frames`).
+
     def _mark(self, event: Event) -> Node:
+        if not self.r.frames:
+            return {}
         own = event.setdefault("extra", {}).setdefault(self.r.protocol, {})
         frame: Node = own.setdefault("frame", {})
         return frame
 
     def _synthetic(self, event: Event) -> Event:
-        event["extra"] = {self.r.protocol: {"frame": {"synthetic": True}}}
+        if self.r.frames:
+            event["extra"] = {self.r.protocol: {"frame": {"synthetic": True}}}
         return event
 
     def _rest(self, event: Event, data: Node, known: tuple[str, ...]) -> None:
         """Keep what a frame holds beside what is understood."""
-        rest = {key: value for key, value in data.items() if key not in known}
+        rest: Node = {}
+        for key in data:
+            if key not in known:
+                rest[key] = data[key]
         if rest:
             event.setdefault("extra", {}).setdefault(self.r.protocol, {})["rest"] = rest
             self.r.made(event, data)
@@ -119,7 +127,6 @@ class BlockReader:
         return out
 
     def _item_start(self, block: Block) -> list[Event]:
-        out = self._close_text()
         block.at = {"output_index": self.count}
         self.count += 1
         wire = block.wire
@@ -131,7 +138,7 @@ class BlockReader:
             self.r.made(item, self.r.doc)
         self.items.append(dict(item))
         added: Event = {"type": "response.output_item.added", **block.at, "item": item}
-        out.append(added)
+        out = [added]
         stem = INPUT.get(block.kind)
         if block.kind == "thinking" and item.get("type") == "reasoning" and item.get("content"):
             text = wire["thinking"]
@@ -158,9 +165,9 @@ class BlockReader:
 
     def _delta(self, block: Block, delta: Node) -> list[Event] | None:
         """The events of a delta of its block: none where the end has it; None for any other delta."""
-        kind = delta.get("type")
+        kind = delta["type"] if "type" in delta else None
         if kind == "text_delta" and block.kind == "text":
-            text = delta.get("text")
+            text = delta["text"] if "text" in delta else None
             if type(text) is not str or not text:
                 return [] if text == "" else None
             if not block.buffer:

@@ -39,7 +39,7 @@ class MessagesReader(BlockReader):
 
     def feed(self, event: Event) -> list[Event]:
         data = event["data"]
-        kind = data.get("type") if type(data) is dict else None
+        kind = data["type"] if type(data) is dict and "type" in data else None
         self.last = None
         if type(kind) is not str:
             # The body of an error, as servers send it in a stream too, may have no type.
@@ -48,8 +48,9 @@ class MessagesReader(BlockReader):
         elif kind not in _HANDLERS and event["event"] == "error" and type(data.get("message")) is str:
             kind = "error"  # the error itself, with its own type in the place of the event's
         if kind == "content_block_delta" and event["event"] == kind and len(data) == 3 and self.pending is None:
-            block = self.open.get(data["index"]) if type(data.get("index")) is int else None
-            delta = data.get("delta")
+            index = data["index"] if "index" in data else None
+            block = self.open[index] if type(index) is int and index in self.open else None
+            delta = data["delta"] if "delta" in data else None
             if block is not None and type(delta) is dict:
                 plain = len(delta) == 2 and not block.shift
                 found = self._delta(block, delta) if plain else self._odd_delta(data, event)
@@ -84,7 +85,7 @@ class MessagesReader(BlockReader):
         """Note how a frame was named when it was not named after its data; an unreadable one is reported whole."""
         if found is None:
             return [*self._flush(), self._frame(event, data)]
-        if event["event"] != data.get("type"):
+        if self.r.frames and event["event"] != data.get("type"):
             first = next((each for each in found if not _is_synthetic(each, self.r.protocol)), None)
             if first is not None and first["type"] != FRAME:
                 self._mark(first)["event"] = event["event"]
@@ -92,12 +93,14 @@ class MessagesReader(BlockReader):
 
     def _frame(self, event: Event, rest: Any = None) -> Event:
         """A frame that means nothing to the others; `rest` is what of it is not converted later."""
-        data = event["data"]
-        own: Node = {"frame": {"event": event["event"], "data": data}}
-        found: Event = {"type": FRAME, "extra": {self.r.protocol: own}}
+        data, found, own = event["data"], Event(type=FRAME), Node()
+        if self.r.frames:
+            own["frame"] = {"event": event["event"], "data": data}
         if type(rest) is dict:
             own["rest"] = rest
             self.r.made(found, data)
+        if own:
+            found["extra"] = {self.r.protocol: own}
         return found
 
     def _flush(self) -> list[Event]:
@@ -155,26 +158,29 @@ class MessagesReader(BlockReader):
         if self.state != "open" or type(delta) is not dict:
             return None
         out = self._flush()
-        before = dict(self.message)
-        merged = {**self.message, **{k: v for k, v in delta.items() if k != "container" or v is not None}}
-        merged.update({key: value for key, value in data.items() if key not in ("type", "delta", "usage")})
-        self.sources.update({(key,): self.r.here("delta", key) for key in delta})
-        self.sources.update({(key,): self.r.here(key) for key in data if key not in ("type", "delta", "usage")})
+        merged, sources, here = {**self.message}, self.sources, self.r.here()
+        for key, value in delta.items():
+            sources[key,] = (*here, "delta", key)
+            if key != "container" or value is not None:
+                merged[key] = value
+        for key, value in data.items():
+            if key not in ("type", "delta", "usage"):
+                sources[key,] = (*here, key)
+                merged[key] = value
         if type(usage) is dict:
             counted = dict(merged.get("usage") or {}) if type(merged.get("usage")) is dict else {}
             # An input side of zeros only carries no information; one that was counted anew (after compaction) counts.
-            silent = not any(usage.get(key) for key in _INPUT_SIDE)
-            kept = _INPUT_SIDE if silent else ()
-            told = {key: value for key, value in usage.items() if value is not None}
-            counts = {k: v for k, v in told.items() if v or k not in kept or not counted.get(k)}
-            counted.update(counts)
-            self.counted.setdefault((), (*self.sources[()], "usage"))
-            self.counted.update({(key,): self.r.here("usage", key) for key in counts})
+            kept = () if any(usage[key] for key in _INPUT_SIDE if key in usage) else _INPUT_SIDE
+            self.counted.setdefault((), (*sources[()], "usage"))
+            for key, value in usage.items():
+                if value is not None and (value or key not in kept or not counted.get(key)):
+                    counted[key] = value
+                    self.counted[key,] = (*here, "usage", key)
             if self.r.number is not None:
                 self.r.docs[self.r.number] = data  # what is in the counts is located there
             merged["usage"] = self.r.gather(counted, self.counted)
         elif "usage" in data:
-            merged = before
+            merged = {**self.message}
         self.message = self.r.gather(merged, self.sources)
         self.pending = event
         return out
@@ -192,7 +198,7 @@ class MessagesReader(BlockReader):
         self._rest(end, data, ("type",))
         frame = self._mark(end)
         pending, self.pending = self.pending, None
-        if pending is not None:
+        if pending is not None and self.r.frames:
             shape = _shape(pending, self.message)
             if shape is None:
                 out.append(self._frame(pending))
@@ -255,8 +261,9 @@ class MessagesReader(BlockReader):
         self.r.gather(block.wire, block.sources)
         self.open[index] = block
         block.shift = shift
+        out += [] if kind == "text" else self._close_text()
         found = self._text_start(block) if kind == "text" else self._item_start(block)
-        first = next(each for each in found if not _is_synthetic(each, self.r.protocol))
+        first = found[0]
         if block.shift:
             self._mark(first)["index"] = index
         if bare:
@@ -301,7 +308,7 @@ class MessagesReader(BlockReader):
         out = self._finish(block)
         if block.shift:
             self._mark(out[0])["index"] = block.index
-        elif block.kind != "text":
+        elif block.kind != "text" and self.r.frames:
             self._mark(out[0])
         self._rest(out[0], data, ("type", "index"))
         return self._flush() + out
