@@ -76,13 +76,13 @@ class StreamReader:
         if type(data) is not dict or self.ended:
             return [*self._flush(), self._unknown_event(event)]
         kind = data.get("event_type", "error" if "error" in data else event["event"])
-        handler: Handler | None = lookup(_HANDLERS, lookup(LEGACY, kind, kind))
+        handler = _HANDLERS.get(kind) if type(kind) is str else None
         if handler is None:
             return [*self._flush(), self._unknown_event(event)]
         mark = len(self.r.trace)
         rest = data.copy()
         rest.pop("event_type", None)
-        before = self._before(kind, data)
+        before = self._before(kind, data) if self.holding is not None or not self.opened else []
         try:
             events = handler(self, rest, data, event)
         except ILL_TYPED:
@@ -105,14 +105,17 @@ class StreamReader:
             out.append(self._synthetic({"type": "error", "error": dict(_TRUNCATED)}))
         return out
 
-    # ---- frames -----------------------------------------------------------------------------------------------------
+    # ---- frames, for the writer of this protocol alone (`Reader.frames`) --------------------------------------------
 
     def _synthetic(self, event: Event) -> Event:
-        event["extra"] = {self.r.protocol: {"frame": {"synthetic": True}}}
+        if self.r.frames:
+            event["extra"] = {self.r.protocol: {"frame": {"synthetic": True}}}
         return event
 
     def _whole(self, event: Event) -> Event:
         """A frame that means nothing to the others."""
+        if not self.r.frames:
+            return {"type": FRAME}
         frame = {"event": event.get("event"), "data": event["data"]}
         beside = {key: value for key, value in event.items() if key not in frame}
         return {
@@ -124,26 +127,26 @@ class StreamReader:
         """The frame of an unknown event: what it held is reported for other protocols."""
         found = self._whole(event)
         if type(event["data"]) is dict:
-            found["extra"][self.r.protocol]["rest"] = event["data"]
+            self.r.extra(found)["rest"] = event["data"]
             self.r.made(found, event["data"])
         return found
 
     def _primary(self, node: Event, rest: Node, data: Node, event: Event, **frame: Any) -> Event:
         """The canonical event of a frame: what is left of the frame, and the forms it had."""
-        left = remainder(rest)
-        if left:
-            self.r.keep(node, left)
-        kind = data.get("event_type")
-        if kind in LEGACY:
-            frame["legacy"] = True
-        if "event_type" not in data:
-            frame["untyped"] = True
-        if event.get("event") != kind or kind is None:
-            frame["event"] = event.get("event")
-        if len(event) > 2 or "event" not in event:
-            frame["beside"] = {key: value for key, value in event.items() if key not in ("event", "data")}
-        if frame:
-            self.r.extra(node)["frame"] = frame
+        if rest:
+            self.r.keep(node, rest)
+        if self.r.frames:
+            kind = data.get("event_type")
+            if kind in LEGACY:
+                frame["legacy"] = True
+            if "event_type" not in data:
+                frame["untyped"] = True
+            if event.get("event") != kind or kind is None:
+                frame["event"] = event.get("event")
+            if len(event) > 2 or "event" not in event:
+                frame["beside"] = {key: value for key, value in event.items() if key not in ("event", "data")}
+            if frame:
+                self.r.extra(node)["frame"] = frame
         return self.r.made(node, data)
 
     def _before(self, kind: Any, data: Node) -> list[Event]:
@@ -309,7 +312,7 @@ class StreamReader:
     def _text(self, node: Event, said: list[str] | None, rest: Node, data: Node, event: Event) -> Event:
         """The event of a delta, and the template it is for those that follow."""
         found = self._primary(node, rest, data, event)
-        if "extra" not in found and said is not None:
+        if "extra" not in found and said is not None and _is_usual(event, data):
             like = {key: value for key, value in found.items() if key != "delta"}
             self.plain = Plain(data["index"], data["delta"]["type"], like, said.append)
         return found
@@ -358,6 +361,11 @@ class StreamReader:
         return out
 
 
+def _is_usual(event: Event, data: Node) -> bool:
+    """Whether a frame of a delta is named as the API names them, with nothing beside its data."""
+    return len(event) == 2 and event["event"] == "step.delta" == data.get("event_type")
+
+
 Handler = Callable[[StreamReader, Node, Node, Event], list[Event]]
 _HANDLERS: dict[str, Handler] = {
     "interaction.created": StreamReader._created,
@@ -368,3 +376,4 @@ _HANDLERS: dict[str, Handler] = {
     "interaction.completed": StreamReader._completed,
     "error": StreamReader._error,
 }
+_HANDLERS.update({older: _HANDLERS[newer] for older, newer in LEGACY.items()})
