@@ -320,3 +320,31 @@ def test_a_computer_of_gemini_is_withheld(target: str) -> None:
     done = ul.convert(body, source="google-generate-content", target=target, model="m")
     assert "tools" not in done.value
     assert ("/tools/0/computerUse", "lost") in [(loss.path, loss.fate) for loss in done.losses]
+
+
+DATED = {"type": "computer_20251124", "name": "computer", "display_width_px": 800, "display_height_px": 600}
+FUNCTION = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}
+
+
+@pytest.mark.parametrize("target", ["google-generate-content", "google-interactions"])
+@pytest.mark.parametrize("source", [CLAUDE, DATED, PREVIEW, {"type": "computer"}], ids=lambda tool: tool["type"])
+def test_a_computer_of_others_is_withheld_from_gemini(source: Node, target: str) -> None:
+    """Its calls are `click_at`, `type_text_at`, ...: functions that a client of another surface has no tool for."""
+    if "name" in source:
+        function = {"name": "f", "input_schema": FUNCTION["parameters"]}
+        body = {"model": "m", "max_tokens": 20, "messages": [{"role": "user", "content": "q"}]}
+    else:
+        function, body = FUNCTION, {"model": "m", "input": "q"}
+    body["tools"] = [source, function]
+    done = ul.convert(body, source=MESSAGES if "name" in source else RESPONSES, target=target)
+    (tool,) = done.value["tools"]
+    assert tool.get("type", "function") == "function" and "computerUse" not in tool
+    assert "/tools/0" in {loss.path for loss in done.losses if loss.fate == "lost" and "click_at" in loss.detail}
+
+
+def test_a_computer_of_gemini_is_kept_between_its_protocols() -> None:
+    body = {"model": "m", "input": "q", "tools": [{"type": "computer_use", "environment": "mobile"}]}
+    done = ul.convert(body, source="google-interactions", target="google-generate-content")
+    assert done.value["tools"] == [{"computerUse": {"environment": "ENVIRONMENT_MOBILE"}}]
+    back = ul.convert(done.value, source="google-generate-content", target="google-interactions", model="m")
+    assert back.value["tools"] == body["tools"]

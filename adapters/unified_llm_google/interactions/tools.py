@@ -16,7 +16,7 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.bearer import as_header
 from unified_llm.engine.shared.emulation import are_searched, as_function, load_at_once
 
-from ..constants import is_desktop
+from ..constants import NO_SCREENS, has_screens, is_desktop
 from ..renaming import named, renamed
 from .turns.fast_path import write_usual_functions
 from .values.tables import MODES, SEARCHES
@@ -199,13 +199,17 @@ def read_computer(w: Node, r: Reader) -> Node:
 
 
 @tools.write("computer", "computer_use_preview")
-def write_computer(c: Node, w: Writer) -> Node:
+def write_computer(c: Node, w: Writer) -> Node | None:
+    if not has_screens(w):
+        return None
     _borrowed(c, w, "computer")
     wire = {"type": "computer_use", **{key: c.pop(hub) for key, hub in _SCREEN if hub in c}}
     if is_desktop(wire.get("environment")) and w.source != w.protocol:
         wire["environment"], c["environment"] = "desktop", Fated("approximated", "sent as a desktop")
     return wire
 
+
+tools.cannot("computer computer_use_preview", NO_SCREENS)
 
 _SERVER = (
     ("name", "server_label"),

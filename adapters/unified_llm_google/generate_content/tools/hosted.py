@@ -12,7 +12,7 @@ from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.bearer import as_header
 
-from ...constants import is_desktop
+from ...constants import NO_SCREENS, has_screens, is_desktop
 from .functions import SERVERS, grouped, tools
 
 Node = dict[str, Any]
@@ -164,7 +164,9 @@ def read_computer(w: Node, r: Reader) -> Node:
     return tool
 
 
-def _write_computer(c: Node, w: Writer) -> Node:
+def _write_computer(c: Node, w: Writer) -> Node | None:
+    if not has_screens(w):
+        return None
     wire: Node = {}
     if is_desktop(c.get("environment")):
         wire["environment"] = _ENVIRONMENTS.write("desktop")
@@ -182,6 +184,7 @@ def _write_computer(c: Node, w: Writer) -> Node:
 
 
 tools.write("computer", "computer_use_preview")(grouped("computerUse", _write_computer))
+tools.cannot("computer computer_use_preview", NO_SCREENS)
 
 _STORES = "fileSearchStores/"
 

@@ -17,8 +17,9 @@ from unified_llm.engine.pairs.writing import Writer
 from unified_llm.foundation.json_texts import arguments_of
 from unified_llm.provenance.opaque import anchor_of, anchors_of, is_envelope, is_reply, open_sealed, restore, seal
 
+from ...constants import KIN
 from ..calls.hosted import HOSTED
-from ..values.tables import CONTENTS, KIN
+from ..values.tables import CONTENTS
 from .fast_path import UNASKED, UNSIGNED, is_history, is_signed, read_usual, write_usual
 from .step_fields import KIND, NOBODYS
 from .steps import parts_of, read_step, steps, write_content, write_step

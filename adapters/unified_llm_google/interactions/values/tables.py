@@ -21,7 +21,6 @@ __all__ = [
     "GENERATION",
     "HANDLES",
     "KEEPING",
-    "KIN",
     "MODALITIES",
     "MODES",
     "NATIVES",
@@ -113,9 +112,6 @@ SEARCHES = Bimap({"web_search": "text", "image_search": "image", "enterprise_web
 
 # Usage: the wire's word for a kind of tokens, and the canonical detail it is counted under.
 MODALITIES = {name: f"{name}_tokens" for name in CONTENTS}
-
-# Protocols of the same provider, whose hosted tools are ours.
-KIN = frozenset(("google-interactions", "google-generate-content"))
 
 # Protocols whose providers keep a conversation by default.
 KEEPING = frozenset(("google-interactions", "openai-responses"))
