@@ -36,6 +36,7 @@ __all__ = [
     "cites",
     "hides",
     "is_hidden",
+    "is_shown_call",
     "leading_to_hidden",
     "origins",
     "parked",
@@ -54,8 +55,8 @@ Node = dict[str, Any]
 Shown = tuple[str, list[tuple[str, str]]]
 
 CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
-# What every surface shows, or has a field for.
-_SHOWN = frozenset(("message", "reasoning", "function_call", "custom_tool_call"))
+# What every surface shows, or has a field for, beside calls.
+_SHOWN = frozenset(("message", "reasoning"))
 # What those surfaces show that have it among their bearers.
 _SHOWN_BY_SOME = frozenset(("computer_call",))
 _TEXTS = frozenset(("output_text", "refusal", "text", "input_text"))
@@ -84,7 +85,8 @@ def regions(items: list[Node], known: frozenset[str] = frozenset()) -> Iterator[
 def shown(items: Iterable[Node], all_words: bool = False, transcripts: bool = True) -> Shown:
     """What every client sends back of an answer: its text without the spaces, and its calls, (id, arguments).
 
-    An answer may repeat words of the user's, and a surface may show them as the model's: `all_words` counts them too.
+    A call that its provider executed is shown by some of them, and counts for none. An answer may repeat words of the
+    user's, and a surface may show them as the model's: `all_words` counts them too.
     `transcripts` are the words of audio, which not every surface shows.
     """
     text: list[str] = []
@@ -94,9 +96,14 @@ def shown(items: Iterable[Node], all_words: bool = False, transcripts: bool = Tr
         if kind == "message":
             if all_words or not is_reply(item):
                 words_of(item.get("content"), text, _WORDS if transcripts else _WORDS[:2])
-        elif kind in CALLS:
-            calls.append((str(item.get("call_id") or ""), plain_text(item.get(CALLS[kind]))))
+        elif is_shown_call(item):
+            calls.append((str(item.get("call_id") or ""), plain_text(item.get(CALLS[item["type"]]))))
     return "".join("".join(text).split()), calls
+
+
+def is_shown_call(item: Node) -> bool:
+    """Whether an item is a call that every client sends back."""
+    return item.get("type") in CALLS and item.get("executor") != "provider"
 
 
 def words_of(content: Any, out: list[str], words: tuple[str, ...] = _WORDS) -> None:
@@ -145,6 +152,8 @@ def is_hidden(item: Node, carries: frozenset[str] = frozenset()) -> bool:
                 if part.get("type") not in _TEXTS:
                     return True
         return False
+    if kind in CALLS:
+        return not is_shown_call(item)
     if kind in _SHOWN or (kind in _SHOWN_BY_SOME and kind in carries):
         return False
     return not is_reply(item)
@@ -211,7 +220,7 @@ def _has_neighbors(answer: list[Node]) -> bool:
 def _addable(item: Node, writer: Writer) -> bool:
     """Whether foreign opaque data without a field here is where an untrusted envelope may add it: calls and texts."""
     kind = item.get("type")
-    if kind not in ("message", *CALLS) or is_reply(item):
+    if not (is_shown_call(item) or kind == "message") or is_reply(item):
         return False
     bearers = [item] if kind not in writer.carries else []
     if kind == "message":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..engine.pairs.origins import is_own
 from ..foundation.generated_ids import is_made
-from .answer_envelope import CALLS, Shown, leading_to_hidden, parts_of, pieces, shown, words_of
+from .answer_envelope import CALLS, Shown, is_shown_call, leading_to_hidden, parts_of, pieces, shown, words_of
 from .copied_reasoning import without_copies
 from .opaque import TURN, is_reply, joined_parts
 
@@ -256,8 +256,8 @@ def restored(
 
 def _called(turn: Node, there: list[Node]) -> list[tuple[Node, Node]]:
     """The calls of an answer, each with what the client shows of it."""
-    mine = [item for item in turn["items"] if item.get("type") in CALLS]
-    theirs = [item for item in there if item.get("type") in CALLS]
+    mine = [item for item in turn["items"] if is_shown_call(item)]
+    theirs = [item for item in there if is_shown_call(item)]
     return list(zip(mine, theirs))
 
 

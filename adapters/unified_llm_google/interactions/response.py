@@ -21,6 +21,7 @@ from unified_llm.engine.shared.answer_ends import refuses, waits
 from .errors import read_error, read_error_body, write_error_body, write_failure
 from .request.document import read_input, write_input
 from .request.settings import read_settings, write_settings
+from .turns.answered_calls import mark_answered
 from .turns.timeline import read_steps, write_steps
 from .values.tables import CODES, RESPONSE
 from .values.usage import read_usage, write_usage
@@ -90,6 +91,7 @@ def read_response(w: Node, r: Reader) -> Node:
     read_input(w, node, r)
     if type(w.get("steps")) is list:
         node["output"] = read_steps(w.pop("steps"), r)
+        mark_answered(node["output"], r)
     elif type(w.get("outputs")) is list:
         node["output"] = read_steps(w.pop("outputs"), r, "assistant")
         r.form(node, "steps", "outputs")

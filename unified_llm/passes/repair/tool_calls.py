@@ -77,7 +77,8 @@ def _leave_out_strays(m: Mending) -> None:
 
 def _leave_out_run(m: Mending) -> None:
     """Calls of functions that another provider executed, with their results: no tool of the request is called."""
-    run = [item for item in m.items if is_run_by_provider(item)]
+    # What this one executed itself returned in an envelope.
+    run = [item for item in m.items if is_run_by_provider(item) and not m.writer.form(item, "home")]
     ids = {call_id_of(item) for item in run if call_id_of(item)}
     run += [item for item in m.items if item.get("type") in _MADE and call_id_of(item) in ids] if ids else []
     for item in run:

@@ -26,6 +26,7 @@ from ..turns.steps import steps
 from ..turns.timeline import unsealed
 from ..values.usage import read_usage
 from .fast_path import Plain
+from .held_calls import HeldCalls
 from .steps import ARGUMENTS, MEDIA, Step
 
 __all__ = ["LEGACY", "StreamReader"]
@@ -62,6 +63,7 @@ class StreamReader:
         self.steps: dict[int, Step] = {}
         self.done: dict[int, Node] = {}
         self.holding: Step | None = None
+        self.calls = HeldCalls(reader)
         self.plain: Plain | None = None  # the last delta of text, as a template for the next one
         self.opened = self.ended = self.failed = False
 
@@ -90,7 +92,7 @@ class StreamReader:
             return [*before, self._unknown_event(event)]
         if before and not self.opened:
             self.opened = True
-        return before + events
+        return self.calls.feed(before + events)
 
     def read_more(self) -> ReadMore | None:
         if self.plain is None:
@@ -99,7 +101,7 @@ class StreamReader:
         return self.plain.more
 
     def close(self) -> list[Event]:
-        out = self._flush()
+        out = [*self._flush(), *self.calls.release()]
         if not self.ended and not self.failed:
             self.failed = True
             out.append(self._synthetic({"type": "error", "error": dict(_TRUNCATED)}))
@@ -312,7 +314,8 @@ class StreamReader:
     def _text(self, node: Event, said: list[str] | None, rest: Node, data: Node, event: Event) -> Event:
         """The event of a delta, and the template it is for those that follow."""
         found = self._primary(node, rest, data, event)
-        if "extra" not in found and said is not None and _is_usual(event, data):
+        held = self.calls.holds(data["index"])
+        if "extra" not in found and said is not None and not held and _is_usual(event, data):
             like = {key: value for key, value in found.items() if key != "delta"}
             self.plain = Plain(data["index"], data["delta"]["type"], like, said.append)
         return found

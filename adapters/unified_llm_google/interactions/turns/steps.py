@@ -14,6 +14,7 @@ from unified_llm.engine.shared.answer_ends import RAN
 
 from ..calls.remote import steps
 from ..parts import model_parts, summaries, user_parts
+from .answered_calls import is_run
 from .step_fields import (
     call_id,
     move,
@@ -148,7 +149,7 @@ steps.cannot("function_call custom_tool_call function_call_output custom_tool_ca
 
 @steps.write("function_call")
 def write_call(c: Node, w: Writer) -> Node | None:
-    if c.get("executor") == "provider":
+    if is_run(c, w):
         return None
     wire: Node = {"type": "function_call", "id": c.pop("call_id", None), "name": c.pop("name")}
     write_arguments(c, wire, w)
@@ -159,7 +160,7 @@ def write_call(c: Node, w: Writer) -> Node | None:
 
 @steps.write("custom_tool_call")
 def write_custom_call(c: Node, w: Writer) -> Node | None:
-    if c.get("executor") == "provider":
+    if is_run(c, w):
         return None
     wire: Node = {"type": "function_call", "id": c.pop("call_id", None), "name": c.pop("name")}
     wire["arguments"] = {"input": c.get("input") or ""}
@@ -185,7 +186,7 @@ def read_output(w: Node, r: Reader) -> Node:
 
 @steps.write("function_call_output")
 def write_output(c: Node, w: Writer) -> Node | None:
-    if c.get("executor") == "provider":
+    if is_run(c, w):
         return None
     wire: Node = {"type": "function_result", "call_id": call_id(c, w)}
     move_back(c, wire, _NAMED)
