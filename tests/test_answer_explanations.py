@@ -143,7 +143,7 @@ def test_a_failure_of_gemini_has_its_code_in_interactions(word: str) -> None:
 
 
 CODES = """language prohibited_content spii blocklist image_safety image_prohibited_content image_recitation image_other
-    unexpected_tool_call too_many_tool_calls""".split()
+    unexpected_tool_call too_many_tool_calls no_image missing_thought_signature""".split()
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -313,6 +313,8 @@ ENDS = {
     "prohibited_content": ("content_filter", ("incomplete", "content_filter"), "refusal", "PROHIBITED_CONTENT"),
     "recitation": ("content_filter", ("incomplete", "content_filter"), "refusal", "RECITATION"),
     "malformed_function_call": ("error", ("failed", None), "refusal", "MALFORMED_FUNCTION_CALL"),
+    "no_image": ("error", ("failed", None), "refusal", "NO_IMAGE"),
+    "missing_thought_signature": ("error", ("failed", None), "refusal", "MISSING_THOUGHT_SIGNATURE"),
 }
 
 

@@ -65,7 +65,9 @@ _BLOCKED = {code: "recitation" if "recitation" in code else "safety" for code in
 _BROKEN = ("malformed_function_call", "malformed_tool_call", "unexpected_tool_call", "too_many_tool_calls")
 # Failures that its sister protocol names in capitals, as finish reasons.
 _FAILURES = frozenset(("no_image", "image_other", "too_many_tool_calls", "missing_thought_signature"))
-_REASONS = {**_BLOCKED, **dict.fromkeys(_BROKEN, "malformed_call")}
+# What ended an answer and is an error: the sister protocol has its text and its usage beside it.
+_ENDED = ("no_image", "missing_thought_signature")
+_REASONS = {**_BLOCKED, **dict.fromkeys(_BROKEN, "malformed_call"), **dict.fromkeys(_ENDED, "error")}
 _NAMES = {reason: status for status, reason in _FINISH.items()}
 
 
@@ -134,7 +136,7 @@ def _read_block(w: Node, node: Node, r: Reader) -> bool:
     finish = node["finish"] = {"reason": reason}
     for keys in (("finish",), ("finish", "reason")):
         r.place(node, keys, ("errors", 0, "code"))
-    if code != _CODED[reason]:
+    if code != _CODED.get(reason):
         finish["native"] = code
         r.place(node, ("finish", "native"), ("errors", 0, "code"))
     if type(first.get("message")) is str:
@@ -278,7 +280,9 @@ def _write_status(c: Node, wire: Node, w: Writer) -> None:
     said, finish = c.get("status"), c.get("finish")
     reason = finish.get("reason") if type(finish) is dict else None
     status = said
-    if reason is not None and (said in (None, "completed") or (said == "incomplete" and reason in _CODED)):
+    if reason is not None and (
+        said in (None, "completed") or (said == "incomplete" and (reason in _CODED or reason == "error"))
+    ):
         status = _STATUS.get(reason, said or "completed")
     elif said in (None, "completed") and not w.form(c, "status"):
         answer = w.context.get("answer") or w.doc
@@ -321,7 +325,7 @@ def _write_status(c: Node, wire: Node, w: Writer) -> None:
             # A refusal has no code of its own: it is read as a block for safety.
             told = lookup(_REASONS, (error or wire["errors"][0]).get("code")) == reason
         elif told and error is None and (first := _write_failure(own)):
-            wire["errors"] = [first]
+            wire["errors"] = [first, *({} for _ in range(1, w.form(c, "errors") or 1))]
         if told:
             own.pop("reason", None)
         elif reason is not None:
@@ -347,10 +351,12 @@ def _write_block(finish: Node, c: Node, w: Writer) -> list[Node]:
 def _write_failure(finish: Node) -> Node:
     """The error of a failure: its code, if there is one, and why it failed, `finish` being popped from."""
     first: Node = {}
-    code = str(finish.get("native")).lower()
+    native = finish.pop("native", None)
+    code = str(native).lower()
     if code in _FAILURES:
-        finish["native"] = Fated("approximated", f"sent as {code!r}")
         first["code"] = code
+    if native not in (None, first.get("code")):
+        finish["native"] = Fated("approximated", f"sent as {code!r}") if first else native
     if finish.get("reason") == "error" and type(finish.get("detail")) is str:
         first["message"] = finish.pop("detail")
     return first
