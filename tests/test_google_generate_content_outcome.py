@@ -98,3 +98,25 @@ def test_nothing_is_lost_with_an_empty_text(parts: list[dict[str, str]], target:
     candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}
     done = ul.convert({"candidates": [candidate]}, source="google-generate-content", target=target, kind="response")
     assert not [loss for loss in done.losses if loss.fate == "lost"]
+
+
+# ---- usage -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_without_counts_has_an_empty_usage() -> None:
+    """Clients refuse an answer without `usageMetadata`; all its counts are optional in the API's description."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}
+    body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    done = ul.convert(body, source="openai-chat", target=GC, kind="response")
+    assert done.value["usageMetadata"] == {}
+    assert ("/usageMetadata", "added") in [(loss.path, loss.fate) for loss in done.losses]
+    chunk = {**body, "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "Hi"}}]}
+    last = {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    frames = [{"event": None, "data": each} for each in (chunk, last, "[DONE]")]
+    out = list(ul.convert_stream(frames, source="openai-chat", target=GC))
+    assert [event["data"].get("usageMetadata") for event in out] == [*[None] * (len(out) - 1), {}]
+
+
+def test_an_answer_of_its_own_stays_without_one() -> None:
+    body = {"candidates": [{"content": {"role": "model", "parts": [{"text": "Hi"}]}, "finishReason": "STOP"}]}
+    assert ul.convert(body, source=GC, target=GC, kind="response").value == body

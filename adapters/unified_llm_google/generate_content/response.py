@@ -248,6 +248,10 @@ def write_head(c: Node, wire: Node, w: Writer) -> None:
         wire.setdefault("usageMetadata", {})["serviceTier"] = SERVICE_TIERS.write(tier)
         if not SERVICE_TIERS.exact(tier):
             c["service_tier"] = Fated("approximated", f"sent as {SERVICE_TIERS.write(tier)!r}")
+    if w.crosses and w.facing == "client" and "usageMetadata" not in wire:
+        # Every answer of the API has one, and clients (LiteLLM) refuse an answer without; a count would be made up.
+        wire["usageMetadata"] = {}
+        w.added(wire, "usageMetadata", "no counts in the source")
 
 
 def write_candidate(c: Node, node: Node, output: list[Node], place: int, w: Writer) -> Node:
