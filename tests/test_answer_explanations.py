@@ -159,6 +159,27 @@ def test_a_code_of_interactions_is_the_finish_reason_of_its_sister_protocol(code
     assert (last["finishReason"], last["finishMessage"]) == (code.upper(), WHY)
 
 
+@pytest.mark.parametrize("code", [code for code in CODES if code != "image_other"])
+def test_such_a_word_means_the_same_at_both(code: str) -> None:
+    """`image_other` alone is documented as a block by the one, and as no more than another reason by the other."""
+    steps = [{"type": "model_output", "content": [{"type": "text", "text": "x"}]}]
+    failed = {**FAILED, "steps": steps, "errors": [{"code": code}]}
+    candidate = {"content": {"role": "model", "parts": [{"text": "x"}]}, "finishReason": code.upper()}
+    ended = [ul.convert(failed, source=INTERACTIONS, target=other, kind="response").value for other in OTHERS]
+    body = {"candidates": [candidate], "responseId": "r", "modelVersion": "m"}
+    same = [ul.convert(body, source=GENERATE, target=other, kind="response").value for other in OTHERS]
+    assert list(map(ending, ended)) == list(map(ending, same))
+
+
+OTHERS = ("openai-chat", "openai-responses", "anthropic-messages", "amazon-converse")
+
+
+def ending(answer: Node) -> list[Any]:
+    """What of an answer says why it ended."""
+    words = [answer.get(key) for key in ("stop_reason", "stopReason", "status", "incomplete_details")]
+    return [*words, *(choice["finish_reason"] for choice in answer.get("choices") or ())]
+
+
 def test_a_failure_without_a_code_is_explained_in_interactions() -> None:
     """A failed interaction without `errors` has no explanation."""
     candidate = {"content": {"role": "model"}, "finishReason": "MALFORMED_RESPONSE", "finishMessage": WHY}

@@ -62,11 +62,11 @@ _CODED = {
     "malformed_call": "malformed_function_call",
 }
 _BLOCKED = {code: "recitation" if "recitation" in code else "safety" for code in CODES["content_filter"]}
-_BROKEN = ("malformed_function_call", "malformed_tool_call", "unexpected_tool_call", "too_many_tool_calls")
+_BROKEN = ("malformed_function_call", "malformed_tool_call", "unexpected_tool_call")
 # Failures that its sister protocol names in capitals, as finish reasons.
 _FAILURES = frozenset(("no_image", "image_other", "too_many_tool_calls", "missing_thought_signature"))
 # What ended an answer and is an error: the sister protocol has its text and its usage beside it.
-_ENDED = ("no_image", "missing_thought_signature")
+_ENDED = ("no_image", "too_many_tool_calls", "missing_thought_signature")
 _REASONS = {**_BLOCKED, **dict.fromkeys(_BROKEN, "malformed_call"), **dict.fromkeys(_ENDED, "error")}
 _NAMES = {reason: status for status, reason in _FINISH.items()}
 
