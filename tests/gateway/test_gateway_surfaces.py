@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from functools import cache
 from typing import Any
@@ -154,3 +155,30 @@ def test_the_id_of_a_stream_is_a_header_of_converse(house: House, protocol: str)
     reply = house.ask(house.gateway(), "POST", f"/model/{protocol}/converse-stream", json=asked)
     assert reply.status_code == 200 and b"messageStart" in reply.content and b"metadata" in reply.content
     assert reply.headers["x-amzn-requestid"]
+
+
+# ---- answers that cannot be used ------------------------------------------------------------------------------------
+
+ASKED: dict[str, tuple[str, dict[str, Any]]] = {
+    "openai-chat": ("/v1/chat/completions", {"messages": [{"role": "user", "content": "{text}"}]}),
+    "openai-responses": ("/v1/responses", {"input": "{text}"}),
+    "anthropic-messages": ("/v1/messages", {"max_tokens": 9, "messages": [{"role": "user", "content": "{text}"}]}),
+    "google-generate-content": (
+        "/v1beta/models/{model}:generateContent",
+        {"contents": [{"role": "user", "parts": [{"text": "{text}"}]}]},
+    ),
+    "google-interactions": ("/v1beta/interactions", {"input": "{text}", "store": False}),
+}
+
+
+@pytest.mark.parametrize("fault", ["[[garble type]]", "[[garble json]]", "[[break after 1]]"])
+@upstreams
+def test_an_answer_that_cannot_be_used_is_a_bad_gateway(house: House, protocol: str, fault: str) -> None:
+    """RFC 9110, 15.6.3. Codex does not show the message of a 500."""
+    gateway, found = house.gateway(), {}
+    for client, (path, body) in ASKED.items():
+        content = json.dumps({**body, "model": protocol}).replace("{text}", fault)
+        path = path.replace("{model}", protocol)
+        reply = house.ask(gateway, "POST", path, content=content, headers={"content-type": "application/json"})
+        found[client] = reply.status_code
+    assert found == dict.fromkeys(ASKED, 502)

@@ -32,9 +32,10 @@ _OF_AIOHTTP = {
 }
 
 
-# Objects in the texts of aiohttp, which are of no use to a reader: a TLS context, and the exception below.
+# Objects in the texts of aiohttp, which are of no use to a reader: a TLS context, the exception of its parser below
+# (whose status is not one that a server sent), and behind that the one of the socket, whose words are.
 _CONTEXT = re.compile(r" ssl:(?:<[^>]*>|\S+) \[(.*)\]$", re.DOTALL)
-_BELOW = re.compile(r": <\w+: \d+, message=.*>$", re.DOTALL)
+_BELOW = re.compile(r": <\w+: \d+, message=.*>(?:\. (?:\w+\((?:-?\d+, )?(['\"])(?P<reason>.+)\1\)|.*))?$", re.DOTALL)
 
 
 def as_http_error(error: Exception) -> httpx2.HTTPError | APIError | None:
@@ -68,5 +69,7 @@ def _words(text: str) -> str:
     'Cannot connect to host inside:1: Name or service not known'
     >>> _words("Response payload is not completed: <ContentLengthError: 400, message='Not enough data.'>")
     'Response payload is not completed'
+    >>> _words("Not completed: <TransferEncodingError: 400, message='Short.'>. ConnectionResetError(104, 'Reset')")
+    'Not completed: Reset'
     """
-    return _BELOW.sub("", _CONTEXT.sub(r": \1", text))
+    return _BELOW.sub(lambda found: f": {found['reason']}" if found["reason"] else "", _CONTEXT.sub(r": \1", text))

@@ -86,6 +86,7 @@ _BY_STATUS: Mapping[int, type[APIError]] = {
 }
 # What is wrong with an answer of status 200.
 UNREADABLE, BROKEN, GARBLED = "unreadable_answer", "stream_broken", "unreadable_event"
+_BAD_GATEWAY = 502  # what HTTP has for that; agents replace the message of a 500 by one of their own
 _SHOWN = 300
 _MESSAGES = ("detail", "message", "error", "title", "reason")  # keys of other servers' errors
 _LONGEST = 100_000  # of a page that is looked at
@@ -358,7 +359,7 @@ def unusable(
         message = f"{message} ({printable(kind)})"
     if text and not _PAGE.match(text):
         message = f"{message}: {text!r}"
-    told = {"type": "server_error", "code": code, "message": message}
+    told = {"type": "server_error", "code": code, "message": message, "status": _BAD_GATEWAY}
     return _made(
         ServerError if code == UNREADABLE else StreamInterruptedError,
         upstream,
