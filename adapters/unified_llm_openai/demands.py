@@ -19,12 +19,14 @@ from unified_llm.passes import schemas
 from .schema import STRICT
 
 __all__ = [
+    "JSON_UNMENTIONED",
     "called_as_function",
     "declared_as_function",
     "enforce_schema",
     "fit_identifier",
     "fit_values",
     "fit_words",
+    "is_json_unmentioned",
     "lacks_raw_text",
     "leave_out",
     "name_schema",
@@ -267,3 +269,22 @@ def called_as_function(c: Node) -> Node:
     function = {"name": c.pop("name", None), "arguments": dump_text({INPUT: c.get("input") or ""})}
     c["type"] = c["input"] = Fated("emulated", "as the one argument of a function")
     return function
+
+
+JSON_UNMENTIONED = "JSON mode is refused where no message mentions JSON"
+"""Why a message asks for JSON that the source does not have."""
+
+
+def is_json_unmentioned(form: Any, messages: list[Node]) -> bool:
+    """Whether JSON mode would be refused, since no message mentions JSON.
+
+    "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
+    https://platform.openai.com/docs/guides/structured-outputs#json-mode
+    """
+    return type(form) is dict and form.get("type") == "json_object" and not any(map(_mentions_json, messages))
+
+
+def _mentions_json(message: Node) -> bool:
+    content = message.get("content")
+    texts = [part.get("text") for part in content if type(part) is dict] if type(content) is list else [content]
+    return any(type(text) is str and "json" in text.lower() for text in texts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any, NoReturn
 
@@ -13,6 +14,11 @@ ARTICLES = {"integer": "an integer", "object": "an object", "array": "an array",
 STRICT_REFUSES = ("allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "oneOf",
                   "patternProperties", "unevaluatedProperties", "propertyNames", "contains", "uniqueItems")  # fmt: skip
 """Keywords that structured outputs do not know: developers.openai.com, guides/structured-outputs, supported schemas."""
+
+
+def mentions_json(given: Any) -> bool:
+    """Whether a text of messages, or of the input, has the word that JSON mode demands."""
+    return "json" in json.dumps(given, ensure_ascii=False).lower()
 
 
 class OpenAI(Checker):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from oracles.shapes import Node, Path
-from oracles.strict_openai import OpenAI
+from oracles.strict_openai import OpenAI, mentions_json
 
 BODY = """model!:s messages!:a stream?:b stream_options?:o n?:i temperature?:n top_p?:n frequency_penalty?:n
 presence_penalty?:n logit_bias?:o logprobs?:b top_logprobs?:i stop?:s/a max_completion_tokens?:i max_tokens?:i seed?:i
@@ -69,7 +69,7 @@ class Chat(OpenAI):
         names = self.tools(body)
         self.functions(body)
         self.choice(body, names)
-        self.format(body.get("response_format"), ("response_format",))
+        self.format(body.get("response_format"), ("response_format",), body["messages"])
 
     def settings(self, body: Node) -> None:
         for name, low, high in (("temperature", 0, 2), ("top_p", 0, 1), ("n", 1, 128), ("top_logprobs", 0, 20),
@@ -268,11 +268,14 @@ class Chat(OpenAI):
                 self.refuse(("tool_choice",), f"Invalid value for 'tool_choice': tool '{each.get('name')}' not found "
                             "in 'tools'.")  # fmt: skip
 
-    def format(self, form: Any, path: Path) -> None:
+    def format(self, form: Any, path: Path, messages: Any) -> None:
         if form is None:
             return
         kind = self.object(form, path, "type!=text|json_object|json_schema", True)["type"]
         self.object(form, path, "type!" + (" json_schema!:o" if kind == "json_schema" else ""), self.strangers)
+        if kind == "json_object" and not mentions_json(messages):
+            self.refuse(("messages",), "'messages' must contain the word 'json' in some form, to use "
+                        "'response_format' of type 'json_object'.")  # fmt: skip
         if kind == "json_schema":
             at = (*path, kind)
             inner = self.object(form[kind], at, "name!:s schema:o strict?:b description:s", self.strangers)

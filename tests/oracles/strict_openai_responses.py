@@ -26,7 +26,7 @@ from oracles.items import (
 )  # fmt: skip
 from oracles.seal import Seal, digest_of
 from oracles.shapes import Node, Path
-from oracles.strict_openai import OpenAI
+from oracles.strict_openai import OpenAI, mentions_json
 
 BODY = """model?:s input:s/a instructions?:s previous_response_id?:s conversation?:s/o prompt?:o include?:a store?:b
 stream?:b
@@ -90,7 +90,7 @@ class Responses(OpenAI):
         self.choice(body, names)
         if body.get("text") is not None:
             self.object(body["text"], ("text",), "format?:o verbosity?=low|medium|high", self.strangers)
-            self.format(body["text"].get("format"))
+            self.format(body["text"].get("format"), body.get("input"))
 
     def settings(self, body: Node) -> None:
         for name, low, high in (("temperature", 0, 2), ("top_p", 0, 1), ("top_logprobs", 0, 20),
@@ -318,11 +318,14 @@ class Responses(OpenAI):
         )
         return added or bool(body.get("prompt"))
 
-    def format(self, form: Any) -> None:
+    def format(self, form: Any, given: Any) -> None:
         if form is None:
             return
         path = ("text", "format")
         kind = self.object(form, path, "type!=text|json_schema|json_object", True)["type"]
+        if kind == "json_object" and not mentions_json(given):
+            self.refuse(("input",), "Response input messages must contain the word 'json' in some form to use "
+                        "'text.format' of type 'json_object'.")  # fmt: skip
         if kind == "json_schema":
             self.object(form, path, "type! name!:s schema!:o strict?:b description?:s", self.strangers)
             self.name(form["name"], (*path, "name"))

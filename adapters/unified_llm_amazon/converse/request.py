@@ -16,6 +16,7 @@ from urllib.parse import unquote
 from unified_llm.engine.pairs.mapping import Fated, IllTyped, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.emulation import AS_JSON, SENT_AS_INSTRUCTION, is_json_mode
 from unified_llm.engine.shared.nearest_values import NEAREST_TIERS
 from unified_llm.foundation.errors import InvalidBody
 from unified_llm.foundation.urls import segment
@@ -234,6 +235,9 @@ def _write_prompt(c: Node, wire: Node, w: Writer) -> None:
         system = _system(said, w)
     for item in leading:
         system += w.piece(_write_leading, item)
+    if is_json_mode(c) and not is_own(w):
+        take(take(c, "text"), "format")["type"] = Fated("approximated", SENT_AS_INSTRUCTION)
+        system.append({"text": AS_JSON})
     if system or (is_own(w) and type(said) is list):
         wire["system"] = system
     if items is not None:

@@ -7,6 +7,8 @@ exchange.
 A tool that is loaded when the model searches for it, as one that is there from the start, where nothing would load it:
 the search of a client is a function that gives names of tools (`tool_reference`) and loads them in Messages alone.
 OpenAI refuses such a request: "Deferred tools require tools.tool_search".
+
+JSON without a schema, as an instruction, where the target has only formats with one.
 """
 
 from __future__ import annotations
@@ -16,7 +18,17 @@ from typing import Any
 from ..pairs.mapping import Fated, take
 from ..pairs.writing import Writer
 
-__all__ = ["INPUT", "LOADED_AT_ONCE", "are_searched", "as_function", "load_at_once"]
+__all__ = [
+    "AS_JSON",
+    "INPUT",
+    "LOADED_AT_ONCE",
+    "SENT_AS_INSTRUCTION",
+    "are_searched",
+    "as_function",
+    "instructed_json",
+    "is_json_mode",
+    "load_at_once",
+]
 
 Node = dict[str, Any]
 
@@ -68,3 +80,34 @@ def load_at_once(tool: Node, written: list[Any], w: Writer) -> None:
     for wire in written:
         if type(wire) is dict and (deferred := wire.pop("defer_loading", None)) is not None:
             w.report(tool, ("defer_loading",), "lost" if deferred else "approximated", LOADED_AT_ONCE)
+
+
+AS_JSON = (
+    "The text of your answer must be valid JSON and nothing else: an object, unless the conversation asks for another "
+    "JSON value. Write no text before or after it, and no Markdown code fence."
+)
+"""The instruction that stands for JSON mode."""
+
+
+def is_json_mode(c: Node) -> bool:
+    """Whether a request asks for JSON of any schema.
+
+    >>> is_json_mode({"text": {"format": {"type": "json_object"}}}), is_json_mode({"text": None})
+    (True, False)
+    """
+    text = c.get("text")
+    form = text.get("format") if type(text) is dict else None
+    return type(form) is dict and form.get("type") == "json_object"
+
+
+def instructed_json(instructions: Any) -> list[Node]:
+    """The parts of the instructions of a request, and the one that asks for JSON behind them.
+
+    A model follows it nearly always, but nothing enforces it: the format is reported as approximated.
+    """
+    given = [{"type": "input_text", "text": instructions}] if type(instructions) is str and instructions else []
+    return [*(instructions if type(instructions) is list else given), {"type": "input_text", "text": AS_JSON}]
+
+
+SENT_AS_INSTRUCTION = "sent as an instruction, which nothing enforces"
+"""Why JSON mode is approximated."""

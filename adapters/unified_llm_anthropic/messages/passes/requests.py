@@ -14,7 +14,13 @@ from typing import Any
 from unified_llm.engine.bridge import Joined
 from unified_llm.engine.pairs.mapping import Fated
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.emulation import LOADED_AT_ONCE, are_searched
+from unified_llm.engine.shared.emulation import (
+    LOADED_AT_ONCE,
+    SENT_AS_INSTRUCTION,
+    are_searched,
+    instructed_json,
+    is_json_mode,
+)
 from unified_llm.engine.shared.text_fallbacks import without_media
 from unified_llm.models.profiles import ModelProfile
 from unified_llm.passes.tools.tool_choice import ChoiceIndex, entry_keys, tool_keys
@@ -56,6 +62,11 @@ def settle_prompt(c: Node, w: Writer, x: Joined) -> None:
     _hoist(c, w, x)
     if type(c.get("instructions")) is list:
         c["instructions"] = without_media(c["instructions"], w, "system is text only") or None
+    if is_json_mode(c):
+        x.approximated(c, ("text", "format", "type"), SENT_AS_INSTRUCTION)
+        rest = {key: value for key, value in c["text"]["format"].items() if key != "type"}
+        c["text"] = {**c["text"], "format": rest}
+        c["instructions"] = instructed_json(c.get("instructions"))
     if c.get("container") is not None and w.facing == "provider":
         w.report(w.doc, ("container",), "lost", "foreign")
         del c["container"]

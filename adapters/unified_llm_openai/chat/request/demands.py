@@ -10,21 +10,20 @@ from typing import Any
 
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.emulation import AS_JSON
 from unified_llm.passes.repair import MADE_IMAGES
 
-from ...demands import fit_values, leave_out, refused, withhold
+from ...demands import JSON_UNMENTIONED, fit_values, is_json_unmentioned, leave_out, refused, withhold
 from ..parts.content import has_pictures
-from ..values.tables import REQUEST
+from ..values.tables import NEVER_NULL, REQUEST
 
 __all__ = [
-    "CHOICES",
     "fit",
+    "fit_foreign",
     "fit_messages",
     "give_back",
-    "give_voice",
     "home_of",
     "keep_known",
-    "leave_out_choices",
     "read_own_names",
     "refused_images",
 ]
@@ -32,8 +31,7 @@ __all__ = [
 Node = dict[str, Any]
 Keys = tuple[Any, ...]
 
-CHOICES = ("tool_choice", "function_call", "parallel_tool_calls")
-"""Settings of tools."""
+_CHOICES = ("tool_choice", "function_call", "parallel_tool_calls")
 
 _STRANGE = "the server refuses unknown keys in messages"
 _MESSAGE_KEYS = frozenset(("role", "content", "name", "tool_calls", "tool_call_id", "function_call"))
@@ -195,16 +193,40 @@ def _parts(items: list[Node]) -> list[Node]:
     return [part for item in items if type(item.get("content")) is list for part in item["content"]]
 
 
-def leave_out_choices(wire: Node, w: Writer) -> None:
+def fit_foreign(wire: Node, messages: list[Node], w: Writer) -> None:
+    """Make a request of another protocol one that the API takes."""
+    if None in wire.values():
+        for key in NEVER_NULL & wire.keys():
+            if wire[key] is None:
+                del wire[key]
+    if any(key in wire for key in _CHOICES):
+        _leave_out_choices(wire, w)
+    if "audio" in wire or "modalities" in wire:
+        _give_voice(wire, w)
+    if is_json_unmentioned(wire.get("response_format"), messages):
+        _mention_json(messages, w)
+
+
+def _mention_json(messages: list[Node], w: Writer) -> None:
+    """Ask for JSON in the first message, which is the only one of the system that some models take."""
+    first = messages[0] if messages else {}
+    if first.get("role") == "system" and type(first.get("content")) is str:
+        messages[0] = {**first, "content": f"{first['content']}\n\n{AS_JSON}"}
+    else:
+        messages.insert(0, {"role": "system", "content": AS_JSON})
+    w.added(messages[0], "content", JSON_UNMENTIONED)
+
+
+def _leave_out_choices(wire: Node, w: Writer) -> None:
     """Settings of tools are refused without tools, or where none could be sent."""
     if wire.get("tools") or wire.get("functions"):
         return
-    for key in CHOICES:
+    for key in _CHOICES:
         if wire.get(key) != "none" and wire.pop(key, None) is not None:
             w.report(w.doc, home_of(key, w), "lost", "refused where no tools are declared")
 
 
-def give_voice(wire: Node, w: Writer) -> None:
+def _give_voice(wire: Node, w: Writer) -> None:
     """Audio output requires a voice and a format; other output may leave it to the model."""
     if "audio" not in (wire.get("modalities") or ()) and not (w.crosses and wire.get("audio")):
         if w.crosses and wire.get("audio") == {}:

@@ -25,8 +25,8 @@ from ..parts.content import takeable, takes_names, user_parts
 from ..tools import call_id_of, is_foreign
 from ..turns.fast_path import is_models, read_usual, write_usual
 from ..turns.messages import is_call, read_message_items, write_assistant
-from ..values.tables import NEVER_NULL, REFUSES, REQUEST
-from .demands import CHOICES, fit, fit_messages, give_back, give_voice, keep_known, leave_out_choices, read_own_names
+from ..values.tables import REFUSES, REQUEST
+from .demands import fit, fit_foreign, fit_messages, give_back, keep_known, read_own_names
 from .settings import read_settings, write_settings
 
 __all__ = ["messages", "read_request", "write_messages", "write_request"]
@@ -42,7 +42,6 @@ _OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output"))
 # With one of these a message of the assistant needs no content.
 _WITHOUT_TEXT = ("tool_calls", "function_call", "audio", "refusal", "images")
 _TEXTS = frozenset(("input_text", "output_text", "text"))
-_CHOICES = frozenset(CHOICES)
 
 
 def read_request(w: Node, r: Reader) -> Node:
@@ -78,14 +77,7 @@ def write_request(c: Node, w: Writer) -> Node:
         fit(wire, c, w)
         fit_messages(written, w)
     if is_foreign(w):
-        if None in wire.values():
-            for key in NEVER_NULL & wire.keys():
-                if wire[key] is None:
-                    del wire[key]
-        if not _CHOICES.isdisjoint(wire):
-            leave_out_choices(wire, w)
-        if "audio" in wire or "modalities" in wire:
-            give_voice(wire, w)
+        fit_foreign(wire, written, w)
     wire["messages"] = written
     w.http["method"], w.http["path"] = "POST", "chat/completions"
     return wire

@@ -12,9 +12,10 @@ from typing import Any
 
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.emulation import AS_JSON
 from unified_llm.engine.shared.nearest_values import raise_output_limit
 
-from ...demands import fit_identifier, fit_words, with_mode
+from ...demands import JSON_UNMENTIONED, fit_identifier, fit_words, is_json_unmentioned, with_mode
 from ...effort import drop_refused
 from ..turns.history import is_own, read_items, write_items
 from ..values.tables import REQUEST
@@ -99,8 +100,19 @@ def _write(c: Node, w: Writer, path: str) -> Node:
             w.added(wire, "include", "reasoning could not be replayed without it")
     if w.dialect and not w.same:
         fit(wire, c, w)
+    if not own and type(wire.get("text")) is dict:
+        _mention_json(wire, w)
     choice = wire.get("tool_choice")
     if not own and type(choice) is dict and choice.get("type") == "allowed_tools":
         wire["tool_choice"] = with_mode(choice, w)
     w.http.update(method="POST", path=path)
     return wire
+
+
+def _mention_json(wire: Node, w: Writer) -> None:
+    """Ask for JSON in front of input that does not mention it; the instructions do not count."""
+    given = wire.get("input")
+    items = [{"type": "message", "role": "user", "content": given}] if type(given) is str else given or []
+    if is_json_unmentioned(wire["text"].get("format"), items):
+        wire["input"] = [{"type": "message", "role": "system", "content": AS_JSON}, *items]
+        w.added(wire["input"][0], "content", JSON_UNMENTIONED)
