@@ -157,6 +157,15 @@ def test_a_configuration_and_an_answer_name_no_option_and_no_python(words: Words
         assert "--" not in re.sub(r"`[^`]*`", "", text) and not IN_PYTHON.search(text), (place, text)
 
 
+ARGUMENTS = re.compile(r"\b(on_loss|base_url|api_key|timeout=|models=|upstream=)")
+
+
+def test_readers_who_can_set_no_argument_are_told_of_none() -> None:
+    """Clients of a gateway: an argument as a subject, `check base_url`, is no more use to them than `base_url=`."""
+    told = {place: text for place, (hint, _) in made().items() if ARGUMENTS.search(text := hint.in_words(NO_WORDS))}
+    assert told == {}
+
+
 def test_no_error_is_without_a_text_in_any_words() -> None:
     empty = [place for place, (hint, is_text) in made().items() if is_text and not hint.in_words(NO_WORDS)]
     assert not empty

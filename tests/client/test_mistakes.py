@@ -117,6 +117,14 @@ def test_a_server_without_tls() -> None:
     assert "use base_url='http://localhost:8000/v1'" in failing(canned).hint
 
 
+def test_a_proxy_without_tls_is_not_the_server_s_url() -> None:
+    reason = "[SSL: WRONG_VERSION_NUMBER] wrong version number (_ssl.c:1006)"
+    canned = Canned(httpx2.ConnectError(reason), base_url="http://localhost:8000/v1", provider=None)
+    assert "httphttp" not in failing(canned).hint
+    upper = Canned(httpx2.ConnectError(reason), base_url="HTTPS://localhost:8000/v1", provider=None)
+    assert "use base_url='http://localhost:8000/v1'" in failing(upper).hint
+
+
 def test_a_provider_that_is_not_reached() -> None:
     canned = Canned(httpx2.ConnectError("no route"), base_url="https://api.openai.com/v1", provider="openai")
     assert "check the network connection and the proxy settings" in failing(canned).hint

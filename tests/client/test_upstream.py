@@ -207,6 +207,27 @@ def test_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "env-secret" not in repr(found)
 
 
+@pytest.mark.parametrize(
+    ("variables", "told"),
+    [
+        ({"MODEL": "nobody/m"}, "for another set UNIFIED_LLM_BASE_URL"),
+        ({"BASE_URL": "localhost:9000"}, "UNIFIED_LLM_BASE_URL: 'localhost:9000' has no scheme"),
+        ({"BASE_URL": "ftp://x", "MODEL": "m"}, "UNIFIED_LLM_BASE_URL: the scheme 'ftp' is not supported"),
+    ],
+)
+def test_what_is_wrong_in_the_environment_names_the_variable(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], told: str
+) -> None:
+    for name in ("MODEL", "BASE_URL", "PROTOCOL", "API_KEY", "SCOPE"):
+        monkeypatch.delenv(f"UNIFIED_LLM_{name}", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(f"UNIFIED_LLM_{name}", value)
+    with pytest.raises(ul.InvalidArgument) as caught:
+        Upstream.from_env()
+    assert told in str(caught.value)
+    assert "base_url" not in str(caught.value)
+
+
 # ---- values ---------------------------------------------------------------------------------------------------------
 
 

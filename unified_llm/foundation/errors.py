@@ -159,13 +159,12 @@ class CapabilityLost(UnifiedLLMError):
     """
 
     def __init__(self, losses: Losses, converted: Any = None) -> None:
-        told = [
-            f"{loss.path} ({loss.capability}, {': '.join(filter(None, (loss.fate, loss.detail)))})"
-            for loss in losses[:5]
-        ]
+        shown = ((loss, ": ".join(filter(None, (loss.fate, loss.detail)))) for loss in losses[:5])
+        told = [f"{loss.path} ({loss.capability}, {why})" for loss, why in shown]
         more = f" and {len(losses) - 5} more" if len(losses) > 5 else ""
         count = f"{len(losses)} {'loss' if len(losses) == 1 else 'losses'} at level 'raise'"
-        super().__init__(Hint(f"{count}: {'; '.join(told)}{more}; change ", Name("on_loss"), " or the target"))
+        advice = Each((Hint("change ", Name("on_loss"), " or the target"),), before="; ")
+        super().__init__(Hint(f"{count}: {'; '.join(told)}{more}", advice))
         self.losses = losses
         self.converted = converted
 

@@ -31,8 +31,8 @@ class Words:
     give = "pass"
     has_code = True
 
-    def name(self, name: str) -> str:
-        """An argument as the subject or object of a sentence."""
+    def name(self, name: str) -> str | None:
+        """An argument as the subject or object of a sentence; None where the front end has no such argument."""
         return name
 
     def argument(self, name: str, value: Any = None) -> str | None:
@@ -42,6 +42,9 @@ class Words:
 
 class _NoWords(Words):
     has_code = False
+
+    def name(self, name: str) -> str | None:
+        return None
 
     def argument(self, name: str, value: Any = None) -> str | None:
         return None
@@ -69,7 +72,7 @@ class Name(NamedTuple):
     name: str
 
     def rendered(self, words: Words) -> str | None:
-        """The piece in these words."""
+        """The piece in these words; None where they lack the argument."""
         return words.name(self.name)
 
 

@@ -44,6 +44,7 @@ from .responses.replies import (
     Scope,
     Send,
     Whole,
+    capability_lost,
     error_reply,
     in_framing,
     protocol_for,
@@ -344,7 +345,7 @@ class Gateway:
         except (APIConnectionError, APITimeoutError) as error:
             return translator.error_reply(with_status(error), match.protocol), None
         except CapabilityLost as error:
-            raise Refusal(400, "invalid_request", str(error), code="capability_lost") from None
+            raise capability_lost(error) from None
         if match.route.kind == COMPACT and reply.status in (404, 405):
             try:
                 async with recalled.with_files():

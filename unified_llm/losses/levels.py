@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from ..foundation.capabilities import is_known, near
-from ..foundation.hints import Hint, Name
+from ..foundation.hints import Each, Hint, Name
 from ..foundation.usage_errors import InvalidArgument
 from .loss import FATES, Loss
 from .report import Losses
@@ -47,7 +47,7 @@ def check_levels(levels: Levels) -> None:
 
 
 def _mistake(reason: str) -> InvalidArgument:
-    return InvalidArgument(Hint(Name("on_loss"), ": ", reason))
+    return InvalidArgument(Hint(Each((Hint(Name("on_loss"), ": "),)), reason))
 
 
 def levels_from(text: str) -> Levels:

@@ -82,8 +82,8 @@ def advice(error: APIError, upstream: Upstream, model: str | None, kind: str) ->
 
 def _connection(error: APIError, upstream: Upstream) -> str:
     base = upstream.base_url
-    if _NO_TLS in error.message:
-        return Hint("the server does not use TLS; use ", Argument("base_url", f"http{base.removeprefix('https')}"))
+    if _NO_TLS in error.message and base[:6].lower() == "https:":  # else it is a proxy's
+        return Hint("the server does not use TLS; use ", Argument("base_url", f"http{base[5:]}"))
     if _is_hosted(upstream):
         return "check the network connection and the proxy settings"
     return Hint("check that the server is running and that ", _BASE_URL, " is right")

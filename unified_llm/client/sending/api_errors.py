@@ -36,7 +36,7 @@ from ...foundation.errors import (
     ServerError,
     StreamInterruptedError,
 )
-from ...foundation.hints import Argument, Code, Either, Hint, Name
+from ...foundation.hints import Argument, Code, Each, Either, Hint, Name
 from ...foundation.json_codec import detached, dump, parse
 from ...foundation.terminal import printable
 from ..upstreams.upstream import Upstream
@@ -143,7 +143,8 @@ def _redirected(upstream: Upstream, status: int, headers: Mapping[str, str]) -> 
     where = headers.get("location", "").partition("?")[0].partition("#")[0]
     told = f" to {printable(upstream.hide(where))[:_SHOWN]}" if where else ""
     why = "redirects are not followed, because credentials stay at their origin"
-    return Hint(f"the server redirects{told}; {why}: set ", Name("base_url"), " to the address that answers")
+    advice = Each((Hint("set ", Name("base_url"), " to the address that answers"),), before=": ")
+    return Hint(f"the server redirects{told}; {why}", advice)
 
 
 def failed(
@@ -173,6 +174,9 @@ def failed(
     return _made(kind, upstream, hidden, model, status=code, headers=headers, body=upstream.secrets.hidden(body))
 
 
+_CHECK = Each((Hint("check ", Name("base_url")),), before="; ")
+
+
 def _hint(body: Any, status: int | None) -> str:
     """The message for an error without one, or with one in HTML."""
     import html
@@ -181,8 +185,7 @@ def _hint(body: Any, status: int | None) -> str:
     if isinstance(body, str) and _PAGE.match(body):
         title = _TITLE.search(body)
         named = f" ({printable(html.unescape(' '.join(title[2].split())))!r})" if title else ""
-        reason = f"the server returned {answered} with an HTML page{named} instead of an API error; check "
-        return Hint(reason, Name("base_url"))
+        return Hint(f"the server returned {answered} with an HTML page{named} instead of an API error", _CHECK)
     words = _words(body)
     return (
         f"the server returned {answered}: {words}"
@@ -280,7 +283,7 @@ _UNSENT = (
 
 
 _HEADERS = Either((Code(" and headers"),))  # which no command has
-_UNSENDABLE = Hint("the request cannot be sent; check ", Name("base_url"), _HEADERS)
+_UNSENDABLE = Hint("the request cannot be sent", Each((Hint("check ", Name("base_url"), _HEADERS),), before="; "))
 _TIMED_OUT = {
     "Connect": "timed out connecting",
     "Read": "timed out reading the response",

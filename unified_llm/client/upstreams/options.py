@@ -6,13 +6,15 @@ And the same as a table of a TOML file, or as variables of the environment.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from ...foundation.hints import Words
+from ...foundation.hints import Words, rendered
 from ...foundation.json_codec import dump
-from ...foundation.usage_errors import InvalidArgument
+from ...foundation.usage_errors import InvalidArgument, MissingExtra
 from ...passes.keyword_arguments import texts_in
 
 if TYPE_CHECKING:
@@ -21,7 +23,17 @@ if TYPE_CHECKING:
     from ...models.names import ProtocolName
     from ..params import Key
 
-__all__ = ["FIELDS", "FILE", "UpstreamKeywords", "check_row", "meanings", "row_of_environment", "rows_of"]
+__all__ = [
+    "FIELDS",
+    "FILE",
+    "Environment",
+    "UpstreamKeywords",
+    "check_row",
+    "meanings",
+    "mistakes_in",
+    "row_of_environment",
+    "rows_of",
+]
 
 
 class UpstreamKeywords(TypedDict, total=False):
@@ -98,6 +110,36 @@ class _File(Words):
 FILE: Words = _File()
 """The words of a table `[upstreams.NAME]`."""
 
+_VARIABLES = ("model", "base_url", "protocol", "scope")
+
+
+class Environment(Words):
+    """The words of an upstream that environment variables name."""
+
+    give = "set"
+    has_code = False
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+
+    def name(self, name: str) -> str | None:
+        """The variable; None where there is none."""
+        return f"{self._prefix}_{name.upper()}" if name in (*_VARIABLES, "api_key") else None
+
+    def argument(self, name: str, value: Any = None) -> str | None:
+        """The variable, with its value as it is set in a shell."""
+        variable = self.name(name)
+        return variable if variable is None or value is None else f"{variable}={shlex.quote(str(value))}"
+
+
+@contextmanager
+def mistakes_in(words: Words, where: str = "") -> Iterator[None]:
+    """Raise `InvalidArgument` for what is wrong with an upstream, in the words of whoever declared it."""
+    try:
+        yield
+    except (ValueError, LookupError, MissingExtra) as error:
+        raise InvalidArgument(where + rendered(error, words)) from error
+
 
 def rows_of(path: str | Path) -> dict[str, dict[str, Any]]:
     """The tables of a file, by name. Raises `InvalidArgument` for a key that is none."""
@@ -117,7 +159,7 @@ def check_row(row: dict[str, Any]) -> None:
 
 def row_of_environment(prefix: str) -> dict[str, Any]:
     """The same of the variables with a prefix. Raises `InvalidArgument` where neither a model nor a URL is set."""
-    said = {name: os.environ.get(f"{prefix}_{name.upper()}") for name in ("model", "base_url", "protocol", "scope")}
+    said = {name: os.environ.get(f"{prefix}_{name.upper()}") for name in _VARIABLES}
     key = f"{prefix}_API_KEY"
     row: dict[str, Any] = {name: value for name, value in said.items() if value}
     if os.environ.get(key):

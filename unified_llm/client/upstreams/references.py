@@ -22,7 +22,7 @@ _SLASHES = re.compile(r"(https?):/?(?!/)")
 _SCHEMES = ("http", "https")
 AT_MODEL = Hint(Either((Code("/model"), Argument("model"), "model")))
 """Where the name of a model is wrong: the path of an `InvalidBody`."""
-_AT_BASE_URL = Hint(Either((Code("/base_url"), Argument("base_url"), "base_url")))
+_AT_BASE_URL = Hint(Either((Code("/base_url"), Argument("base_url"), "the base URL")))
 
 
 def check_names(given: Iterable[str], fields: Iterable[str]) -> None:

@@ -15,9 +15,9 @@ import httpx2
 
 from ...engine.registry import adapter, protocols
 from ...foundation.errors import UnknownProtocol
-from ...foundation.hints import Each, Give, Hint, rendered
+from ...foundation.hints import Each, Give, Hint
 from ...foundation.urls import check_headers, filled
-from ...foundation.usage_errors import InvalidArgument, MissingExtra
+from ...foundation.usage_errors import InvalidArgument
 from ...models.endpoints import Endpoint, Provider, provider
 from ...models.own_prices import prices_of
 from ...models.provider_table import compatible
@@ -27,7 +27,7 @@ from .credentials import KeyAuth
 from .known_hosts import hosts, spoken_at
 from .loading import AUTO, Copied, from_sdk, loaded
 from .logins import auth_of, keyed, logged_in, with_key
-from .options import FILE, UpstreamKeywords, check_row, meanings, row_of_environment, rows_of
+from .options import FILE, Environment, UpstreamKeywords, check_row, meanings, mistakes_in, row_of_environment, rows_of
 from .redaction import Secrets
 from .references import check_names, check_reference, check_url, join, taken_apart
 from .tokens import check_login
@@ -144,9 +144,11 @@ class Upstream(Copied):
 
         `UNIFIED_LLM_MODEL` is "provider/model", or a plain name beside `UNIFIED_LLM_BASE_URL`; `UNIFIED_LLM_PROTOCOL`,
         `UNIFIED_LLM_API_KEY` and `UNIFIED_LLM_SCOPE` are optional. Keys of known providers come from their usual
-        variables. Raises `ValueError` when neither model nor URL is set.
+        variables. Raises `ValueError` naming the variable when neither model nor URL is set, or one is wrong.
         """
-        return _of_row(row_of_environment(prefix))
+        row = row_of_environment(prefix)
+        with mistakes_in(Environment(prefix)):
+            return _of_row(row)
 
     @staticmethod
     def load(path: Any) -> dict[str, Upstream]:
@@ -161,11 +163,9 @@ class Upstream(Copied):
         """
         found = {}
         for name, row in rows_of(path).items():
-            try:
+            with mistakes_in(FILE, f"{path}: [upstreams.{name}]: "):
                 check_row(row)
                 found[name] = _of_row(dict(row))
-            except (ValueError, LookupError, MissingExtra) as error:
-                raise InvalidArgument(f"{path}: [upstreams.{name}]: {rendered(error, FILE)}") from error
         return found
 
     @property

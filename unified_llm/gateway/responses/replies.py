@@ -20,6 +20,7 @@ from ...client.transports.translator import Reply
 from ...engine.registry import adapter, protocols
 from ...engine.shared.error_headers import header_safe
 from ...foundation.errors import APIError, APITimeoutError, CapabilityLost
+from ...foundation.hints import NO_WORDS, rendered
 from ...foundation.json_codec import dump, dump_indented
 from ...losses import Losses
 from ...passes.convert import write
@@ -42,6 +43,7 @@ __all__ = [
     "Watched",
     "Whole",
     "allowed_methods",
+    "capability_lost",
     "error_reply",
     "events_of",
     "in_framing",
@@ -95,6 +97,11 @@ def stopping() -> Refusal:
     """The refusal of what a process that stops does not finish."""
     headers = {"retry-after": "5"}
     return Refusal(503, "overloaded", "the gateway is stopping", code="gateway_stopping", headers=headers)
+
+
+def capability_lost(error: CapabilityLost) -> Refusal:
+    """The refusal of what reached a level of `on_loss`, for clients, who can set none."""
+    return Refusal(400, "invalid_request", rendered(error, NO_WORDS), code="capability_lost")
 
 
 def json_reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Whole:
@@ -221,7 +228,7 @@ async def events_of(wire: AsyncWire, reply: Reply, finish: Finish | None = None)
         except APIError as error:
             last = surface.broken(error.error)
         except CapabilityLost as error:
-            last = surface.broken({"type": "invalid_request", "code": "capability_lost", "message": str(error)})
+            last = surface.broken(capability_lost(error).error())
         except asyncio.CancelledError:
             if not was_stopped():
                 raise

@@ -32,7 +32,7 @@ from ....passes.convert import convert, write
 from ...access.callers import Key, is_private
 from ...configuration.config import TelemetrySettings
 from ...responses.loss_report import placed
-from ...responses.replies import Events, Refusal, Whole
+from ...responses.replies import Events, Refusal, Whole, capability_lost
 from ...telemetry.recorder import Recorder, note
 from ..database import runs
 from ..store import Conflict, Store, StoreUnavailable
@@ -246,8 +246,7 @@ class Runs:
             except Refusal as refusal:
                 await self._ended(writer, "failed", refusal.error())
             except CapabilityLost as error:
-                fields = {"type": "invalid_request", "code": "capability_lost", "message": str(error)}
-                await self._ended(writer, "failed", fields)
+                await self._ended(writer, "failed", capability_lost(error).error())
             except asyncio.CancelledError:
                 cancelled = run.id in self._cancelled
                 if "kept" in writer.run.head:
