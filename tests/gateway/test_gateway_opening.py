@@ -277,9 +277,11 @@ def test_a_database_whose_thread_could_not_start_is_opened_again(
         start(thread)
 
     async def use(store: Store) -> Stored | None:
-        with monkeypatch.context() as patched, pytest.raises(RuntimeError, match="new thread"):
+        with monkeypatch.context() as patched, pytest.raises(StoreUnavailable):
             patched.setattr(threading.Thread, "start", refused)
             await store.open()
+        while store.is_away:
+            await asyncio.sleep(0.01)
         await asyncio.wait_for(store.put(stored("a")), PATIENCE)
         found = await store.get("", "a")
         await store.aclose()
@@ -310,3 +312,32 @@ def test_a_close_that_is_cancelled_disconnects_the_thread_all_the_same(
 
     house.run(use(Store(StateSettings(url=f"sqlite:///{tmp_path}/state.db"))))
     assert not caplog.records
+
+
+@pytest.mark.parametrize("write", ["insert", "connection"])
+def test_writers_that_wait_for_their_turn_do_not_wait_for_a_database_that_failed_meanwhile(
+    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, write: str
+) -> None:
+    """SQLite has one writer: each of many that waited took as long as the first one, one after the other."""
+    monkeypatch.setattr(stores, "_WAIT", 1.0)
+    monkeypatch.setattr(store_module, "_PAUSE", PATIENCE)
+    path = tmp_path / "state.db"
+
+    async def writing(store: Store) -> None:
+        async with store.connection(write=True):
+            pass
+
+    async def use(store: Store) -> list[Any]:
+        await store.put(stored("a"))
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        first = asyncio.ensure_future(writing(store))
+        await asyncio.sleep(0.2)  # it has the turn, and waits for the lock
+        others = [store.put(stored(each)) if write == "insert" else writing(store) for each in "bcd"]
+        found = await asyncio.gather(first, *others, return_exceptions=True)
+        other.close()
+        return found
+
+    found = with_store(house, f"sqlite:///{path}", use)
+    assert [type(each) for each in found] == [StoreUnavailable] * 4
+    assert caplog.text.count("database is locked") == 1

@@ -11,7 +11,14 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
 from functools import partial
 from typing import Any, TypeVar
 
@@ -19,8 +26,8 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from ..configuration.config import StateSettings
-from .commits.commit_thread import CommitThread
-from .commits.group_writes import Conflict, Ending, write_group
+from .commits.commit_thread import Commits, CommitThread
+from .commits.group_writes import Conflict, Ending
 from .conversations import expire_conversations
 from .database import (
     CONNECTIONS,
@@ -81,7 +88,7 @@ class Store:
         self.settings = given
         self._url = async_url(given.database())
         self._engine: AsyncEngine | None = None
-        self._commits: CommitThread | None = None
+        self._commits: Commits | None = None
         self._opening = asyncio.Lock()
         # SQLite has one writer, for which others try again and again in no order: some of many would get no turn.
         is_sqlite = self._url.get_backend_name() == "sqlite"
@@ -112,8 +119,8 @@ class Store:
             try:
                 await migrate(engine)
                 self._secret = await shared_secret(engine)
-                if not is_in_memory(engine):
-                    self._commits = CommitThread(partial(make_engine, self._url, self.settings))
+                own = partial(make_engine, self._url, self.settings)
+                self._commits = Commits(engine) if is_in_memory(engine) else CommitThread(own)
             except BaseException:
                 await engine.dispose()
                 raise
@@ -279,17 +286,23 @@ class Store:
     @asynccontextmanager
     async def connection(self, *, write: bool = False) -> AsyncIterator[AsyncConnection]:
         """A connection to read with, or a transaction to write in. Raises `StoreUnavailable` and `Conflict`."""
-        await self.open()
-        assert self._engine is not None
-        self._check()
-        async with self._connections, self._failures():
-            self._check()  # again: it may have failed for those before
-            if not write:
-                async with self._engine.connect() as connection:
-                    yield connection
-                return
-            async with self._turn, writing(self._engine) as connection:
+        async with self._reached(self._connections, self._turn if write else nullcontext()) as (engine, _):
+            async with writing(engine) if write else engine.connect() as connection:
                 yield connection
+
+    @asynccontextmanager
+    async def _reached(self, *waits: AbstractAsyncContextManager[Any]) -> AsyncIterator[tuple[AsyncEngine, Commits]]:
+        """The database, after what has to be waited for. Raises `StoreUnavailable` and `Conflict`."""
+        await self.open()
+        self._check()
+        async with AsyncExitStack() as stack:
+            for each in waits:
+                await stack.enter_async_context(each)
+            if self._engine is None or self._commits is None:
+                raise StoreUnavailable("the database is closed")
+            async with self._failures():
+                self._check()  # again: it may have failed for those before
+                yield self._engine, self._commits
 
     def _check(self) -> None:
         if self.is_away:
@@ -304,7 +317,9 @@ class Store:
             raise Conflict from None
         except (sa.exc.NoResultFound, sa.exc.MultipleResultsFound):
             raise  # the database worked: a defect of the query
-        except (sa.exc.SQLAlchemyError, OSError, OverflowError, TimeoutError) as error:
+        except (sa.exc.SQLAlchemyError, OSError, OverflowError, RuntimeError, TimeoutError) as error:
+            if isinstance(error, RuntimeError) and "new thread" not in str(error):
+                raise  # a defect; drivers, and what commits, need threads
             cause = getattr(error, "orig", None) or error
             text = str(cause).partition("\n")[0][:200]
             _log.warning("the database is unavailable: %s: %s", type(cause).__name__, text)
@@ -359,14 +374,8 @@ class Store:
             done(failure)
 
     async def _commit(self, rows: Sequence[tuple[sa.Table | None, Any]]) -> None:
-        await self.open()
-        if self._commits is None:  # in memory there is one connection
-            async with self.connection(write=True) as connection:
-                await write_group(connection, rows)
-            return
-        self._check()
-        async with self._turn, self._failures():
-            await self._commits.commit(rows)
+        async with self._reached(self._turn) as (_, commits):
+            await commits.commit(rows)
 
     async def _sweep(self) -> None:
         while True:

@@ -18,14 +18,30 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from ..database import writing
 from .group_writes import write_group
 
-__all__ = ["CommitThread"]
+__all__ = ["CommitThread", "Commits"]
 
 
-class CommitThread:
-    """Commits groups of writes over connections of its own, one group after the other."""
+class Commits:
+    """Commits groups of writes, one after the other, in the loop that they come from: the way of a database in memory,
+    which has one connection."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+
+    async def commit(self, rows: Sequence[tuple[sa.Table | None, Any]]) -> None:
+        """Write rows and ends of runs in one transaction (`write_group`); returns when they are durable."""
+        async with writing(self._engine) as connection:
+            await write_group(connection, rows)
+
+    async def aclose(self) -> None:
+        """Disconnect what is its own."""
+
+
+class CommitThread(Commits):
+    """The same in a loop and a thread of its own, over connections of its own."""
 
     def __init__(self, engine: Callable[[], AsyncEngine]) -> None:
-        self._engine = engine()
+        super().__init__(engine())
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, name="unified-llm-commits", daemon=True)
         self._closing: Future[None] | None = None
@@ -41,11 +57,7 @@ class CommitThread:
 
     async def commit(self, rows: Sequence[tuple[sa.Table | None, Any]]) -> None:
         """Write rows and ends of runs in one transaction (`write_group`); returns when they are durable."""
-        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._commit(rows), self._loop))
-
-    async def _commit(self, rows: Sequence[tuple[sa.Table | None, Any]]) -> None:
-        async with writing(self._engine) as connection:
-            await write_group(connection, rows)
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(super().commit(rows), self._loop))
 
     async def aclose(self) -> None:
         """Disconnect, and end the thread, even where the wait for it is cancelled. It may be called again."""
