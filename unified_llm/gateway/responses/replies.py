@@ -59,6 +59,7 @@ __all__ = [
 
 _REQUEST_ID = b"x-unified-llm-request-id"
 _R = TypeVar("_R")
+_LARGE = 1 << 16  # bytes above which a server waits for a client that does not read
 _METHODS = ("GET", "POST", "DELETE", "HEAD", "OPTIONS", "PUT", "PATCH")
 
 
@@ -204,10 +205,17 @@ class Passed(NamedTuple):
 
 
 async def send_whole(send: Send, reply: Whole, *, body: bool = True) -> None:
-    """A response in one piece; without its body for HEAD."""
+    """A response in one piece; without its body for HEAD. A large one is sent when its client has read most of it.
+
+    A server takes any body at once, and holds back what comes behind it: so nothing does. Until then the request is
+    under way, and counts as one, because its response is in memory.
+    """
     length = {} if reply.status == 204 else {"content-length": str(len(reply.content))}
     await _start(send, reply.status, {**reply.headers, **length})
-    await send({"type": "http.response.body", "body": reply.content if body else b""})
+    is_large = body and len(reply.content) > _LARGE
+    await send({"type": "http.response.body", "body": reply.content if body else b"", "more_body": is_large})
+    if is_large:
+        await send({"type": "http.response.body", "body": b""})
 
 
 async def events_of(wire: AsyncWire, reply: Reply, finish: Finish | None = None) -> AsyncGenerator[bytes, None]:
