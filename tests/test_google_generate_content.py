@@ -1,8 +1,7 @@
-"""generateContent beyond the laws: routes, the mind, schemas, partial arguments."""
+"""generateContent beyond the laws: routes, the mind, partial arguments."""
 
 from __future__ import annotations
 
-import copy
 import json
 from typing import Any
 
@@ -14,7 +13,6 @@ from google.genai import types
 import unified_llm as ul
 from corpus import fixtures
 from unified_llm.provenance.opaque import is_sealed
-from unified_llm_google.generate_content.schema import from_dialect, to_dialect
 from unified_llm_google.generate_content.stream.partial_args import PartialArgs
 
 GC = "google-generate-content"
@@ -190,47 +188,7 @@ def test_some_models_get_the_documented_bypass_for_calls_they_did_not_make() -> 
     assert [loss.path for loss in done.losses if loss.fate == "added"] == ["/contents/1/parts/0/thoughtSignature"]
 
 
-# ---- schemas, counting, pieces of arguments -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("dialect", "schema", "marks"),
-    [
-        ({"type": "STRING"}, {"type": "string"}, []),
-        ({"type": "STRING", "nullable": True}, {"type": ["string", "null"]}, []),
-        ({"type": "ARRAY", "items": {"type": "NUMBER"}, "minItems": "2"},
-         {"type": "array", "items": {"type": "number"}, "minItems": 2}, ["counts"]),
-        ({"any_of": [{"type": "STRING"}]}, {"anyOf": [{"type": "string"}]}, ["snake"]),
-        # The numbers of the enum, as protobuf's JSON has them (the SDK of Vertex AI).
-        ({"type": 6, "properties": {"a": {"type": 1}, "b": {"type": 5, "items": {"type": 3}}}},
-         {"type": "object",
-          "properties": {"a": {"type": "string"}, "b": {"type": "array", "items": {"type": "integer"}}}},
-         ["numbers"]),
-        ({"type": 4, "nullable": True}, {"type": ["boolean", "null"]}, ["numbers"]),
-        ({"any_of": [{"type": 2}, {"type": 7}]},
-         {"anyOf": [{"type": "number"}, {"type": "null"}]}, ["snake", "numbers"]),
-        ({"type": 0}, {"type": 0}, []),
-        ({"type": 8}, {"type": 8}, []),
-        ({"type": "object"}, {"type": "object"}, None),
-        ({"type": "OBJECT", "properties": {"type": {"type": "STRING"}}},
-         {"type": "object", "properties": {"type": {"type": "string"}}}, []),
-    ],
-)  # fmt: skip
-def test_the_dialect_of_schemas(dialect: Node, schema: Node, marks: list[str] | None) -> None:
-    assert from_dialect(copy.deepcopy(dialect)) == (schema, marks)
-    if marks is not None:
-        assert to_dialect(schema, marks) == dialect
-
-
-def test_types_as_numbers_reach_other_protocols_as_words() -> None:
-    parameters = {"type": 6, "properties": {"a": {"type": 1}}, "required": ["a"]}
-    words = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
-    tool = {"functionDeclarations": [{"name": "f", "description": "d", "parameters": parameters}]}
-    body = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}], "tools": [tool]}
-    assert ul.convert(body, source=GC, target=GC, model="m").value == body
-    done = ul.convert(body, source=GC, target="openai-chat", model="m")
-    assert done.value["tools"][0]["function"]["parameters"] == words
-    assert not done.losses
+# ---- counting, pieces of arguments -------------------------------------------------------------------------
 
 
 def test_arguments_in_pieces() -> None:

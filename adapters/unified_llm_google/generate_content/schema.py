@@ -2,15 +2,16 @@
 
 What comes from elsewhere goes into the former, but for servers and models that support only the latter (`openapi`).
 
-The canonical schema is JSON schema. The dialect is turned into it (types in lower case, `nullable`, counts as
-numbers) only where turning it back gives the very same schema; else it stays what it is, and markers of form note how
-it was written.
+The canonical schema is JSON schema. The dialect is turned into it (types in lower case, `nullable`, counts and the
+values of a number's enum as numbers, `defs` and `ref`) only where turning it back gives the very same schema; else it
+stays what it is, and markers of form note how it was written.
 
 https://ai.google.dev/api/caching#Schema
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -57,6 +58,8 @@ SCHEMAS = {
 }
 
 _COUNTS = ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties")
+_NUMBERS = ("integer", "number")
+_DEFS, _OWN_DEFS = "#/$defs/", "#/defs/"
 _LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _KEYWORDS: dict[str, str] = {
     snake(key): key for key in (*_COUNTS, *_LISTS, "propertyOrdering", "additionalProperties") if snake(key) != key
@@ -102,15 +105,42 @@ def _read(schema: Any) -> Any:
             value = [_read(each) for each in value]
         elif key in ("items", "additionalProperties"):
             value = _read(value)
+        elif key == "defs" and type(value) is dict:
+            key, value = "$defs", {name: _read(inner) for name, inner in value.items()}
+        elif key == "ref" and type(value) is str and value.startswith(_OWN_DEFS):
+            key, value = "$ref", _DEFS + value.removeprefix(_OWN_DEFS)
         out[key] = value
+    if out.get("type") in _NUMBERS and type(out.get("enum")) is list:
+        out["enum"] = [_number(each) for each in out["enum"]]
     if out.get("nullable") is True and type(out.get("type")) is str:
         del out["nullable"]
         out["type"] = [out["type"], "null"]
+        if type(out.get("enum")) is list and None not in out["enum"]:
+            out["enum"] = [*out["enum"], None]  # the dialect's enum is of strings, and null is accepted beside them
     return out
+
+
+def _number(text: Any) -> Any:
+    """The number that a text of the dialect's enum is, where it is written as JSON writes it."""
+    for kind in (int, float):
+        try:
+            value = kind(text) if type(text) is str else text
+        except ValueError:
+            continue
+        if str(value) == text and math.isfinite(value):
+            return value
+    return text
 
 
 def _type(word: str, marks: list[str]) -> Any:
     return number_of(word.upper(), "Type", GEMINI if MARKER in marks else None)
+
+
+def _own_enum(values: list[Any], kind: Any) -> list[Any]:
+    """The values of an enum as the dialect has them: texts, and null beside them."""
+    if type(kind) is list and values[-1:] == [None]:
+        values, kind = values[:-1], kind[0]
+    return [str(each) if type(each) in (int, float) else each for each in values] if kind in _NUMBERS else values
 
 
 def to_dialect(schema: Any, marks: list[str]) -> Any:
@@ -133,5 +163,11 @@ def to_dialect(schema: Any, marks: list[str]) -> Any:
             value = [to_dialect(each, marks) for each in value]
         elif key in ("items", "additionalProperties"):
             value = to_dialect(value, marks)
+        elif key == "enum" and type(value) is list:
+            value = _own_enum(value, schema.get("type"))
+        elif key == "$defs" and type(value) is dict:
+            key, value = "defs", {name: to_dialect(inner, marks) for name, inner in value.items()}
+        elif key == "$ref" and type(value) is str and value.startswith(_DEFS):
+            key, value = "ref", _OWN_DEFS + value.removeprefix(_DEFS)
         out[_SNAKES.get(key, key) if "snake" in marks else key] = value
     return out
