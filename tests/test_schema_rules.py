@@ -203,3 +203,15 @@ def test_the_least_number_of_items_is_at_most_what_is_accepted() -> None:
 def test_a_placeholder_is_told_from_what_the_profile_calls_accepted() -> None:
     assert SUBSET_OF_OPENAPI.accepts("nullable") and not SUBSET_OF_OPENAPI.accepts("oneOf")
     assert ALL_OF_IT.accepts("anything")
+
+
+def test_an_optional_constant_may_be_null_in_a_strict_schema() -> None:
+    """null is among the values of `enum` and no value of `const`, whatever the type beside them says."""
+    properties = {"a": {"const": 3}, "b": {"type": ["string", "null"], "enum": ["x"]}, "c": {"const": "y"}}
+    done = lower({"type": "object", "properties": properties, "required": ["c"]}, STRICT)
+    assert done.schema["properties"] == {
+        "a": {"anyOf": [{"const": 3, "type": "integer"}, {"type": "null"}]},
+        "b": {"type": ["string", "null"], "enum": ["x", None]},
+        "c": {"const": "y", "type": "string"},
+    }
+    assert restore_arguments({"a": None, "b": None, "c": "y"}, done) == {"c": "y"}

@@ -222,6 +222,8 @@ def _or_null(node: Node, schema: Any) -> Any:
     kinds = schema.get("type")
     listed = kinds if type(kinds) is list else [kinds]
     union = schema.get("anyOf")
+    if null in listed and "enum" in schema and None not in schema["enum"] and profile.null_type:
+        return {**schema, "enum": [*schema["enum"], None]}
     if schema.get("nullable") is True or null in listed:
         return schema
     if type(union) is list and any(type(b) is dict and b.get("type") == null for b in union):

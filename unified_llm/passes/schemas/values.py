@@ -30,6 +30,8 @@ def constants(node: Node) -> None:
             _type_from(node, [value])
             node.drop("const")
             return
+    elif "const" in v and profile.type_required:
+        _type_from(node, [v["const"]])
     if "enum" not in v:
         return
     values = v["enum"]
