@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
+from across import CHAT, CLAUDE, CONVERSE, GENERATE, INTERACTIONS, MESSAGES, RESPONSES, Node
 
 REQUESTS: dict[str, dict[str, Any]] = {
     "openai-chat": {
@@ -85,3 +86,20 @@ def test_an_output_that_is_null_is_an_empty_list() -> None:
     events = [{"event": data["type"], "data": data} for data in datas]
     assert list(ul.convert_stream(events, source="openai-responses", target="openai-responses")) == events
     assert "Hi" in str(ul.collect(ul.read_stream(events, "openai-responses"))["output"])
+
+
+@pytest.mark.parametrize("given", [{"content": None}, {}], ids=["null", "missing"])
+@pytest.mark.parametrize("target", [MESSAGES, RESPONSES, GENERATE, INTERACTIONS, CONVERSE])
+def test_a_result_of_a_function_that_returned_nothing_is_empty(given: Node, target: str) -> None:
+    """A client sends None for what a function without a value returned; its call was answered all the same."""
+    call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    said = [{"role": "user", "content": "q"}, {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "call_1", **given}, {"role": "user", "content": "go"}]  # fmt: skip
+    body = {"model": "m", "messages": said, "tools": [{"type": "function", "function": {"name": "f"}}]}
+    assert ul.convert(body, source=CHAT, target=CHAT).value == body
+    done = ul.convert(body, source=CHAT, target=target, model=CLAUDE if target == CONVERSE else "m")
+    empty = {**body, "messages": [*said[:2], {**said[2], "content": ""}, said[3]]}
+    assert (
+        done.value == ul.convert(empty, source=CHAT, target=target, model=CLAUDE if target == CONVERSE else "m").value
+    )
+    assert not [loss for loss in done.losses if loss.fate == "lost"]

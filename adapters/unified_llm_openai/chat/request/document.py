@@ -13,18 +13,18 @@ from collections import Counter
 from functools import partial
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping
+from unified_llm.engine.pairs.mapping import IllTyped, Mapping
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.text_fallbacks import is_text_only
-from unified_llm.engine.shared.text_wrappers import FAILURE, as_failure, failure_of
+from unified_llm.engine.shared.text_wrappers import failure_of
 from unified_llm.foundation.errors import InvalidBody
 
-from ...cache import mark_last_text, read_cache, read_text_control, write_own_control, write_text_control
+from ...cache import read_cache, read_text_control, write_own_control, write_text_control
 from ..parts.content import takeable, takes_names, user_parts
 from ..tools import call_id_of, is_foreign
 from ..turns.fast_path import is_models, read_usual, write_usual
 from ..turns.messages import is_call, read_message_items, write_assistant
+from ..turns.results import content_of_result, write_media, write_result
 from ..values.tables import REFUSES, REQUEST
 from .demands import fit, fit_foreign, fit_messages, give_back, keep_known, read_own_names
 from .settings import read_settings, write_settings
@@ -41,7 +41,6 @@ _CALLS = frozenset(("function_call", "custom_tool_call"))
 _OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output"))
 # With one of these a message of the assistant needs no content.
 _WITHOUT_TEXT = ("tool_calls", "function_call", "audio", "refusal", "images")
-_TEXTS = frozenset(("input_text", "output_text", "text"))
 
 
 def read_request(w: Node, r: Reader) -> Node:
@@ -148,10 +147,7 @@ def _read_message(wire: Node, number: int, r: Reader, open_: _Open) -> list[Node
         name = rest.pop("name")
         call_id = open_.legacy.pop(0) if open_.legacy else call_id_of(r.seed, "legacy", number)
         item = {"type": "function_call_output", "call_id": call_id, "name": name}
-        content = rest.pop("content")
-        if content is None:
-            r.form(item, "content", "null")
-        item["output"] = "" if content is None else r.parts(user_parts, content)
+        item["output"] = r.parts(user_parts, content_of_result(rest, item, r))
         r.form(item, "role", "function")
     else:
         if type(role) is not str:
@@ -185,7 +181,7 @@ def _read_tool(rest: Node, number: int, r: Reader, open_: _Open) -> Node:
         raise IllTyped("tool_call_id")
     if item["call_id"] in open_.custom:
         item["type"] = "custom_tool_call_output"
-    content = rest.pop("content")
+    content = content_of_result(rest, item, r)
     failure = failure_of(content) if type(content) is str else None
     if failure is not None:
         item["is_error"] = True
@@ -242,10 +238,10 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
         kind = item.get("type")
         if kind in _OUTPUTS:
             flush()
-            out.append(keep_known(w.turn(item, w.piece(partial(_write_output, item, media), item)), [item], w))
+            out.append(keep_known(w.turn(item, w.piece(partial(write_result, item, media), item)), [item], w))
             continue
         if media:
-            out.append(_write_media(media))
+            out.append(write_media(media))
         if kind == "message" and item.get("role") != "assistant":
             flush()
             out.append(keep_known(w.turn(item, w.piece(partial(_write_message, item), item)), [item], w))
@@ -263,7 +259,7 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
                 flush()
                 out.append(native)
     if media:
-        out.append(_write_media(media))
+        out.append(write_media(media))
     flush()
     return out
 
@@ -296,97 +292,3 @@ def _write_message(item: Node, c: Node, w: Writer) -> Node:
     if "name" in c and takes_names(w):
         wire["name"] = c.pop("name")
     return wire
-
-
-def _write_output(item: Node, media: list[tuple[Node, list[Node]]], c: Node, w: Writer) -> Node:
-    given = c.pop("output", None)
-    content = "" if given is None else given
-    call_id = c.pop("call_id", None)
-    # A result that answers no call but names its function has the form it had before there were call ids.
-    by_name = not call_id and type(c.get("name")) is str and type(content) is str and w.form(c, "id") is None
-    if by_name or w.form(c, "role") == "function":
-        written: Any = w.parts(user_parts, content)
-        if written == "" and w.form(c, "content") == "null":
-            written = None
-        return {"role": "function", "name": c.pop("name", None), "content": written}
-    content = mark_last_text(c, content, w)
-    if type(content) is list and w.form(c, "role") != "tool":
-        content = _without_media(content, item, media, w)
-    wire: Node = {"role": "tool", "tool_call_id": call_id, "content": w.parts(user_parts, content)}
-    if c.get("is_error") is True:
-        _write_failure(c, wire, w)
-    elif c.get("is_error") is False:
-        c["is_error"] = Fated("approximated", "the text of the result has no failure")
-    if content == "" and type(given) is list:
-        w.added(wire, "content", "nothing of the result has a form here")
-    if w.form(c, "cache"):
-        write_own_control(c, wire, w)
-    marker = w.form(c, "id")
-    if marker == "absent":
-        del wire["tool_call_id"]
-    elif marker:
-        wire["tool_call_id"] = None if marker == "null" else ""
-    if w.dialect.get("result_names") and not w.same:
-        named = c.pop("name", None) or _called(call_id, w)
-        if type(named) is str:
-            wire["name"] = named
-            if "name" not in item:
-                w.added(wire, "name", "required by the server")
-    elif "name" in c and not is_foreign(w):
-        wire["name"] = c.pop("name")
-    return wire
-
-
-def _write_failure(c: Node, wire: Node, w: Writer) -> None:
-    """Write into the text of a result that the tool failed, for which Chat has no field."""
-    content = wire["content"]
-    if type(content) is list:
-        before, behind = ({"type": "text", "text": end} for end in FAILURE)
-        wire["content"] = [before, *content, behind]
-    else:
-        wire["content"] = as_failure(content)
-    if w.form(c, "failure"):
-        del c["is_error"]
-        return
-    c["is_error"] = Fated("approximated", "in the text of the result")
-    if type(content) is str and content:
-        c["output"] = Fated("approximated", f"in {FAILURE[0]}")
-
-
-def _called(call_id: Any, w: Writer) -> Any:
-    """The name of the function that was called under an id."""
-    names = w.context.get("called names")
-    if names is None:
-        items = w.doc.get("input")
-        calls = [item for item in items if item.get("type") in _CALLS] if type(items) is list else []
-        names = w.context["called names"] = {item.get("call_id"): item.get("name") for item in calls}
-    return names.get(call_id) if type(call_id) is str else None
-
-
-def _without_media(parts: list[Node], item: Node, media: list[tuple[Node, list[Node]]], w: Writer) -> Any:
-    """A tool message holds text only; everything else waits for the user message after the results."""
-    texts = []
-    moved: list[Node] = []
-    for part in parts:
-        if part.get("type") in _TEXTS or is_text_only(part):
-            texts.append(part)
-            continue
-        written = w.nodes(user_parts, takeable([part], w) or [])
-        moved += written
-        if written:
-            w.report(part, (), "approximated", "moved to a user message after the results", "tools.result.media")
-    if moved:
-        media.append((item, moved))
-    if not texts:
-        return "The result follows." if moved else ""
-    return texts
-
-
-def _write_media(media: list[tuple[Node, list[Node]]]) -> Node:
-    """One user message with the media of all results of a turn, each labeled with its call."""
-    content: list[Node] = []
-    for item, moved in media:
-        content.append({"type": "text", "text": f"Result of tool call {item.get('call_id')}:"})
-        content += moved
-    media.clear()
-    return {"role": "user", "content": content}
