@@ -103,3 +103,36 @@ def test_a_result_of_a_function_that_returned_nothing_is_empty(given: Node, targ
         done.value == ul.convert(empty, source=CHAT, target=target, model=CLAUDE if target == CONVERSE else "m").value
     )
     assert not [loss for loss in done.losses if loss.fate == "lost"]
+
+
+@pytest.mark.parametrize("target", [CHAT, RESPONSES, GENERATE, INTERACTIONS, CONVERSE])
+def test_a_tool_whose_type_is_null_is_a_function(target: str) -> None:
+    """`type` of a function may be null in Messages (`ToolParam` of the SDK), and the tool is declared all the same."""
+    tool = {"name": "f", "input_schema": {"type": "object", "properties": {}}}
+    body = {"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": "q"}], "tools": [tool]}
+    null = {**body, "tools": [{**tool, "type": None}]}
+    assert ul.convert(null, source=MESSAGES, target=MESSAGES).value == null
+    model = CLAUDE if target == CONVERSE else "m"
+    done = ul.convert(null, source=MESSAGES, target=target, model=model)
+    assert done.value == ul.convert(body, source=MESSAGES, target=target, model=model).value
+
+
+def test_a_call_whose_type_is_null_is_one_of_a_function() -> None:
+    call = {"id": "call_1", "type": None, "function": {"name": "f", "arguments": "{}"}}
+    said = [{"role": "user", "content": "q"}, {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "call_1", "content": "r"}]  # fmt: skip
+    body = {"model": "m", "messages": said, "tools": [{"type": None, "function": {"name": "f"}}]}
+    assert ul.convert(body, source=CHAT, target=CHAT).value == body
+    wire = ul.convert(body, source=CHAT, target=MESSAGES).value
+    assert [tool["name"] for tool in wire["tools"]] == ["f"]
+    assert [block["type"] for message in wire["messages"][1:] for block in message["content"]] == [
+        "tool_use",
+        "tool_result",
+    ]
+
+
+def test_settings_that_are_null_make_no_objects_of_responses() -> None:
+    """Models that do not reason refuse `reasoning` and what goes with it in `include`."""
+    body = {"model": "m", "messages": [{"role": "user", "content": "q", "name": None}]}
+    done = ul.convert({**body, "reasoning_effort": None, "verbosity": None}, source=CHAT, target=RESPONSES)
+    assert done.value == ul.convert(body, source=CHAT, target=RESPONSES).value

@@ -227,8 +227,8 @@ class Reader:
                 out.append(self.unread(wire, mapping.name, mapping.tag, (wires, len(out))))
                 continue
             kind = wire.get(tag) if tag else _case(wire, reads)
-            if kind is None and tag not in wire and mapping.default is not None:
-                if mapping.reads.get(mapping.default) not in shaped:
+            if kind is None and mapping.default is not None and type(tag) is str:
+                if tag in wire or mapping.reads.get(mapping.default) not in shaped:
                     out.append(self._untagged(mapping, wire))
                     continue
                 kind = mapping.default
@@ -276,14 +276,15 @@ class Reader:
         return out
 
     def _untagged(self, mapping: Mapping, wire: Node) -> Node:
-        """A node that leaves its tag to be understood: read as the default kind, its spelling remembered."""
-        tagged = {mapping.tag: mapping.default, **wire}
+        """A node without a tag, or with null for it: read as the default kind, its spelling remembered."""
+        tagged = {mapping.tag: mapping.default, **wire, mapping.tag: mapping.default}
         mark = len(self.trace)
         node = self.nodes(mapping, (tagged,))[0]
         if node.get("extra", {}).get(self.protocol, {}).get("form", {}).get("native"):
             del self.trace[mark:]
             return self.unread(wire, mapping.name)
-        self.form(node, "tag", "absent")
+        own = mapping.tag if mapping.reads.get(mapping.default) in mapping.shaped else "tag"
+        self.form(node, own, "null" if mapping.tag in wire else "absent")
         self.trace[-1] = (node, wire)
         return node
 

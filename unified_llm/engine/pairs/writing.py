@@ -287,8 +287,8 @@ class Writer(Record):
             for protocol, drawer in extra.items():
                 if protocol == self.protocol:
                     gaps = drawer.get("rest")
-                    if "form" in drawer and drawer["form"].get("tag") == "absent" and type(wire) is dict:
-                        wire = {key: value for key, value in wire.items() if key != tag}
+                    if (mark := drawer.get("form", {}).get("tag")) and type(wire) is dict:
+                        wire = {k: None if k == tag else v for k, v in wire.items() if k != tag or mark == "null"}
                     if gaps:
                         if type(wire) is dict:
                             self._overruled(node, wire, gaps)

@@ -155,7 +155,7 @@ def _read_message(wire: Node, number: int, r: Reader, open_: _Open) -> list[Node
         item = {"type": "message", "role": role, "content": r.parts(user_parts, rest.pop("content"))}
         if "cache_control" in rest and type(item["content"]) is str:
             read_text_control(item, rest, wire, r)
-    if "name" in rest:
+    if rest.get("name") is not None:
         item["name"] = rest.pop("name")
     r.made(item, wire)
     return r.turn([item], wire, rest, number)

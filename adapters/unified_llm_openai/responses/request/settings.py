@@ -152,8 +152,10 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
             wire[name] = c.pop(name)
             continue
         given = c[name]
-        if name == "reasoning" and w.source != w.protocol and w.facing == "provider":
-            fit_reasoning(c, w, frozenset(types))
+        if w.source != w.protocol and w.facing == "provider":
+            c[name] = given = {key: value for key, value in given.items() if value is not None}
+            if name == "reasoning":
+                fit_reasoning(c, w, frozenset(types))
         written = {key: value for key, value in c[name].items() if key in types}
         own = c[name] = without(c[name], written)
         if "summary" in written and is_own(w) and w.form(c, _OLDER) is True:
