@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import pytest
@@ -136,3 +138,43 @@ def test_settings_that_are_null_make_no_objects_of_responses() -> None:
     body = {"model": "m", "messages": [{"role": "user", "content": "q", "name": None}]}
     done = ul.convert({**body, "reasoning_effort": None, "verbosity": None}, source=CHAT, target=RESPONSES)
     assert done.value == ul.convert(body, source=CHAT, target=RESPONSES).value
+
+
+NULLS: list[tuple[Node, Node]] = [
+    ({"functionCall": {"name": "f", "args": None, "id": None}}, {"functionCall": {"name": "f"}}),
+    ({"functionCall": {"name": "f", "args": {"x": None}, "willContinue": None}},
+     {"functionCall": {"name": "f", "args": {"x": None}}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("null", "bare"), NULLS)
+@pytest.mark.parametrize("target", [CHAT, RESPONSES, MESSAGES, INTERACTIONS])
+def test_what_is_null_in_a_part_of_generate_content_was_not_set(null: Node, bare: Node, target: str) -> None:
+    """https://protobuf.dev/programming-guides/json/#null: of any field, null is its default."""
+    result = {"functionResponse": {"name": "f", "response": {"output": "r"}}}
+
+    def body(call: Node, result: Node, image: Node) -> Node:
+        contents = [{"role": "user", "parts": [{"text": "q"}, image]}, {"role": "model", "parts": [call]},
+                    {"role": "user", "parts": [result]}]  # fmt: skip
+        return {"contents": contents, "tools": [{"functionDeclarations": [{"name": "f"}]}]}
+
+    empty = {"functionResponse": {**result["functionResponse"], "id": None, "parts": None, "scheduling": None}}
+    image = {"fileData": {"fileUri": "https://x/a.png", "mimeType": "image/png"}}
+    given = body(null, empty, {"fileData": {**image["fileData"], "displayName": None}})
+    assert ul.convert(given, source=GENERATE, target=GENERATE, model="m").value == given
+    done = ul.convert(given, source=GENERATE, target=target, model="m")
+    wanted = ul.convert(body(bare, result, image), source=GENERATE, target=target, model="m")
+    assert _without_ids(done.value) == _without_ids(wanted.value)
+
+
+def _without_ids(value: Any) -> Any:
+    """A document whose generated ids, which follow from what was sent, are all one."""
+    return json.loads(re.sub(r"_ulm_[0-9a-f]{20}", "", json.dumps(value)))
+
+
+def test_a_schema_beside_a_null_of_the_other_dialect_is_read() -> None:
+    declared = {"name": "f", "parameters": {"type": "OBJECT", "properties": {}}, "parametersJsonSchema": None}
+    body = {"contents": [{"role": "user", "parts": [{"text": "q"}]}], "tools": [{"functionDeclarations": [declared]}]}
+    assert ul.convert(body, source=GENERATE, target=GENERATE, model="m").value == body
+    done = ul.convert(body, source=GENERATE, target=CHAT, model="m")
+    assert done.value["tools"][0]["function"]["parameters"] == {"type": "object", "properties": {}}

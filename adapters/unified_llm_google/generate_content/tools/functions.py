@@ -191,7 +191,7 @@ def read_function(w: Node, r: Reader) -> Node:
     if type(w.get("description")) is str:
         tool["description"] = w.pop("description")
     for old, new, hub in _SCHEMAS:
-        if type(w.get(new)) is dict or (new in w and w[new] is None):
+        if type(w.get(new)) is dict or (new in w and w[new] is None and type(w.get(old)) is not dict):
             tool[hub] = w.pop(new)
             r.place(tool, (hub,), (new,))
         elif type(w.get(old)) is dict:

@@ -21,7 +21,7 @@ from unified_llm.engine.shared.text_fallbacks import part_as_text
 from ..parts import transcription
 from ..parts.media import MEDIA, SOUNDS, read_media, read_modifiers, write_media, write_modifiers
 from ..values.logprobs import are_tokens, write_logprobs
-from ..values.spelling import actual, to_camel, to_snake
+from ..values.spelling import actual, take_nulls, to_camel, to_snake
 from ..values.tables import PART, PROTOCOL, REFUSES
 from .signature import SLOT, attach_sealed, is_foreign, park, place_opened, read_signature, sealed_text, write_signature
 
@@ -127,6 +127,7 @@ def read_part(wire: Any, r: Reader, within: tuple[Any, int] | None = None) -> No
         return r.unread(wire, _FAMILY, within=within)
     w = wire.copy()
     spelled = to_camel(w, PART)
+    nulls = take_nulls(w, PART)
     mark = len(r.trace)
     pair = None
     for key, value in w.items():
@@ -150,6 +151,8 @@ def read_part(wire: Any, r: Reader, within: tuple[Any, int] | None = None) -> No
     if w.get("thought") is False:
         del w["thought"]
         r.form(node, "thought", "false")
+    for key, found in nulls.items():
+        w[key] = {**found, **w.get(key, {})}
     if spelled:
         r.form(node, "snake", spelled)
         to_snake(w, spelled)

@@ -13,7 +13,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["Shape", "actual", "snake", "to_camel", "to_snake"]
+__all__ = ["Shape", "actual", "snake", "take_nulls", "to_camel", "to_snake"]
 
 Node = dict[str, Any]
 
@@ -75,6 +75,16 @@ def _spelled(node: Node, shape: Shape) -> bool:
                 if _spelled(each, inner) if inner.below else not inner.snake.keys().isdisjoint(each):
                     return True
     return False
+
+
+def take_nulls(node: Node, shape: Shape) -> Node:
+    """Take the nulls from the objects in `node` (our own copy): in protobuf's JSON, what is null was not set."""
+    found: Node = {}
+    for key, value in node.items():
+        if type(value) is dict and key in shape.below and None in value.values():
+            found[key] = {name: None for name, each in value.items() if each is None}
+            node[key] = {name: each for name, each in value.items() if each is not None}
+    return found
 
 
 def to_snake(node: Any, paths: list[str]) -> Any:
