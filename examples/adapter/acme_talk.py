@@ -81,9 +81,8 @@ def without_citations(c: Node, w: Writer, x: Context) -> Node:
     return x.replaced(c, {key: value for key, value in c.items() if key != "annotations"})
 
 
-cited = dict.fromkeys(("output_text", "input_text", "text"), without_citations)
-declare(parts, asked, cited)
-declare(answers, answered, cited)
+for family, cases in (parts, asked), (answers, answered):
+    declare(family, cases, dict.fromkeys(("output_text", "input_text", "text"), without_citations))
 declare(steps, talk)
 declare(tools, functions)
 
@@ -112,18 +111,14 @@ def write_usage(c: Node, w: Writer) -> Node:
     return wire
 
 
-REQUEST = Shape(
-    {
-        "engine?": string("model"),
-        "limit?": integer("max_output_tokens").required(4096, "the API demands one"),
-        "heat?": number("temperature"),
-        "live?": boolean("stream"),
-        "tools?": union("tools", cases_of(tools)),
-        "talk": union("input", cases_of(steps)).required([]),
-    },
-    name="acme-talk request",
-    node="request",
-)
+SETTINGS = {
+    "engine?": string("model"),
+    "limit?": integer("max_output_tokens").required(4096, "the API demands one"),
+    "heat?": number("temperature"),
+    "live?": boolean("stream"),
+}
+PROMPT = {"tools?": union("tools", cases_of(tools)), "talk": union("input", cases_of(steps)).required([])}
+REQUEST = Shape({**SETTINGS, **PROMPT}, name="acme-talk request", node="request")
 HEAD = {"ref?": string("id"), "engine?": string("model")}
 END = {
     "end?": enum("finish.reason", {"over": "stop", "limit": "length", "asks": "tool_calls"}),
