@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from across import CLAUDE, CONVERSE
 
 CHAT, RESPONSES, MESSAGES = "openai-chat", "openai-responses", "anthropic-messages"
 GC, STEPS = "google-generate-content", "google-interactions"
@@ -139,26 +138,3 @@ def test_trap_002_one_placeholder_a_step_and_only_where_nothing_is_signed() -> N
     own = [said("user", "q"), {"role": "assistant", "tool_calls": [signed, calls[1]]}, *results]
     done = ul.convert({"model": "m", "messages": own}, source="openai-chat:google", target=GC, model="gemini-3-pro")
     assert "skip_thought_signature_validator" not in str(done.value["contents"][1]["parts"][1])
-
-
-@pytest.mark.parametrize("target", [MESSAGES, GC, CONVERSE, STEPS])
-@pytest.mark.parametrize(
-    ("source", "body"),
-    [
-        (CHAT, {"model": "m", "messages": [{"role": "system", "content": "Greet me."}]}),
-        (RESPONSES, {"model": "m", "instructions": "Greet me.", "input": []}),
-    ],
-)
-def test_system_text_alone_opens_a_conversation(source: str, body: Node, target: str) -> None:
-    """OpenAI's models answer it; the other APIs refuse a request without a message."""
-    done = ul.convert(body, source=source, target=target, model=CLAUDE if target == CONVERSE else "m")
-    said = "(The conversation begins here.)"
-    wanted: Node = {
-        MESSAGES: {"messages": [{"role": "user", "content": said}]},
-        GC: {"contents": [{"role": "user", "parts": [{"text": said}]}]},
-        CONVERSE: {"messages": [{"role": "user", "content": [{"text": said}]}]},
-        STEPS: {"input": [{"type": "user_input", "content": [{"type": "text", "text": said}]}]},
-    }[target]
-    assert {key: done.value[key] for key in wanted} == wanted
-    assert any("/messages/0" in loss.path or "/contents/0" in loss.path or "/input/0" in loss.path
-               for loss in done.losses if loss.fate == "added")  # fmt: skip

@@ -62,7 +62,7 @@ def _turns(letters: str, rules: Rules) -> bool:
     if rules.bridged and ("ou" in spoken or "os" in spoken):
         return False
     if not spoken:
-        return not rules.filled
+        return True
     return not ((rules.opens and spoken[0] != "u") or ((rules.closes or rules.trailing) and spoken[-1] == "a"))
 
 

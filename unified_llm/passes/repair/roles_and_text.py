@@ -290,7 +290,7 @@ def bridge_results(m: Mending) -> None:
 
 def mend_end(m: Mending, whole: bool) -> None:
     """The end: of the user, or model output that may be continued; `whole` means that an answer follows."""
-    if m.rules.filled and (whole or m.asked) and opens_at(m.items) == len(m.items):
+    if m.rules.filled and m.asked and opens_at(m.items) == len(m.items):
         m.put([*m.items, m.add(_message("user", OPENING), "a conversation opens with the user", _TURN)])
     if not m.items or not (m.rules.closes or m.rules.trailing):
         return

@@ -75,8 +75,7 @@ class Rules(NamedTuple):
       user: they are sent in a message behind the results.
     * `blank`: texts that are refused: "empty" ones, or "blank" ones too.
     * `trailing`: the last output of the model does not end in white space.
-    * `filled`: a conversation to be answered has a message, even where there was system text alone, or nothing but
-      empty texts.
+    * `filled`: what the user said may not vanish as a whole, even where it was nothing but empty texts.
     * `name_form`: the pattern of a speaker's name.
     * `item_ids`: the prefix of the ids of items, by type; any other id is not sent.
 
