@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -42,3 +42,13 @@ def read(record: dict[str, Any]) -> str:
         return json.dumps(suite.canonical(record["body"], record["protocol"], record["kind"]), sort_keys=True)
     except ul.UnifiedLLMError as error:
         return repr(error)
+
+
+def differing(
+    found: list[dict[str, Any]], run: Callable[[dict[str, Any]], Any], without: AbstractContextManager[None]
+) -> list[str]:
+    """The ids of the records for which `run` gives something else without the fast paths."""
+    quick = [run(record) for record in found]
+    with without:
+        slow = [run(record) for record in found]
+    return [record["id"] for record, one, other in zip(found, quick, slow) if one != other]

@@ -11,7 +11,7 @@ import pytest
 
 import unified_llm as ul
 from corpus import records
-from quick_way import converted, read, replaced
+from quick_way import converted, differing, read, replaced
 from unified_llm import suite
 from unified_llm_google.interactions.turns import timeline
 
@@ -36,20 +36,14 @@ def test_documents_convert_alike_with_the_quick_way_and_without(
     source: str, target: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = list(records(source, kind))
-    quick = [converted(record, target) for record in found]
-    with without_the_quick_way(monkeypatch):
-        slow = [converted(record, target) for record in found]
     assert len(found) > 10
-    assert [record["id"] for record, one, other in zip(found, quick, slow) if one != other] == []
+    assert differing(found, lambda record: converted(record, target), without_the_quick_way(monkeypatch)) == []
 
 
 @pytest.mark.parametrize("kind", ["request", "response"])
 def test_documents_are_read_alike_with_the_quick_way_and_without(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = list(records(IA, kind))
-    quick = [read(record) for record in found]
-    with without_the_quick_way(monkeypatch):
-        slow = [read(record) for record in found]
-    assert [record["id"] for record, one, other in zip(found, quick, slow) if one != other] == []
+    assert differing(found, read, without_the_quick_way(monkeypatch)) == []
 
 
 STEPS = [

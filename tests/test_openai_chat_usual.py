@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from corpus import records
-from quick_way import converted, read, replaced
+from quick_way import converted, differing, read, replaced
 from unified_llm import suite
 from unified_llm_openai.chat.request import document as request
 from unified_llm_openai.chat.request import settings
@@ -33,19 +33,13 @@ def test_requests_convert_alike_with_the_quick_way_and_without(
     source: str, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = list(records(source, "request"))
-    quick = [converted(record, target) for record in found]
-    with without_the_quick_way(monkeypatch):
-        slow = [converted(record, target) for record in found]
     assert len(found) > 50
-    assert [record["id"] for record, one, other in zip(found, quick, slow) if one != other] == []
+    assert differing(found, lambda record: converted(record, target), without_the_quick_way(monkeypatch)) == []
 
 
 def test_requests_are_read_alike_with_the_quick_way_and_without(monkeypatch: pytest.MonkeyPatch) -> None:
     found = list(records(CHAT, "request"))
-    quick = [read(record) for record in found]
-    with without_the_quick_way(monkeypatch):
-        slow = [read(record) for record in found]
-    assert [record["id"] for record, one, other in zip(found, quick, slow) if one != other] == []
+    assert differing(found, read, without_the_quick_way(monkeypatch)) == []
 
 
 def test_the_quick_way_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from corpus import records
-from quick_way import converted, replaced
+from quick_way import converted, differing, replaced
 from unified_llm import suite
 from unified_llm_openai.responses.request import settings
 from unified_llm_openai.responses.turns import history
@@ -34,11 +34,8 @@ def test_requests_convert_alike_with_the_quick_way_and_without(
     source: str, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = list(records(source, "request"))
-    quick = [converted(record, target) for record in found]
-    with without_the_quick_way(monkeypatch):
-        slow = [converted(record, target) for record in found]
     assert len(found) > 20
-    assert [record["id"] for record, one, other in zip(found, quick, slow) if one != other] == []
+    assert differing(found, lambda record: converted(record, target), without_the_quick_way(monkeypatch)) == []
 
 
 @pytest.mark.parametrize(("way", "source", "target"), [("read", RESPONSES, OTHERS[0]), ("write", OTHERS[0], RESPONSES)])

@@ -61,21 +61,22 @@ def fit_detail(c: Node, wire: Node, w: Writer) -> None:
         c["detail"] = Fated("approximated", f"sent as {word!r}")
 
 
-def read_bare(node: Node, key: str, r: Reader) -> Node:
-    """Base64 that stands where a URL ought to is a data URL, where its first bytes determine its type."""
-    url = node.get(key)
+def read_bare(node: Node, r: Reader) -> Node:
+    """Base64 that stands where the URL of an image ought to is a data URL, where its first bytes determine its type."""
+    url = node.get("image_url")
     if type(url) is str and url[:4] in _FIRST:
         kind = next((kind for magic, kind in _MAGIC.items() if url.startswith(magic)), None)
         if kind is not None:
-            node[key] = f"data:{kind};base64,{url}"
-            r.form(node, key, "bare")
+            node["image_url"] = f"data:{kind};base64,{url}"
+            r.form(node, "image_url", "bare")
     return node
 
 
-def write_bare(c: Node, key: str, w: Writer) -> None:
+def write_bare(c: Node, w: Writer) -> None:
     """The inverse, for the protocol it came from."""
-    if "extra" in c and w.form(c, key) == "bare" and type(c.get(key)) is str:
-        c[key] = c[key].partition(";base64,")[2] or c[key]
+    url = c.get("image_url")
+    if "extra" in c and w.form(c, "image_url") == "bare" and type(url) is str:
+        c["image_url"] = url.partition(";base64,")[2] or url
 
 
 _SUFFIXES = {kind: f".{ending}" for ending, kind in TYPES.items()}

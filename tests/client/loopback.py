@@ -81,6 +81,17 @@ class Exchange:
 Answering = Callable[[Exchange], Any]
 
 
+def held(ready: Callable[[], Any]) -> Answering:
+    """Streams the first event at once, and the others when `ready` is true."""
+
+    def answer(exchange: Exchange) -> None:
+        exchange.send(streamed(STREAM[0], end=False))
+        until(ready)
+        exchange.send(b"".join(map(piece, STREAM[1:])) + b"0\r\n\r\n")
+
+    return answer
+
+
 class Loopback:
     """The server; `answer` is called with each request, and the connection is closed if it returns False."""
 

@@ -20,7 +20,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from client.loopback import STREAM, event, loopback, piece, streamed
+from client.loopback import STREAM, event, held, loopback, streamed
 from gateway.serving import House, Served, until
 from unified_llm.gateway.server import _Joined
 from unified_llm.gateway.state.runs.runs import Runs
@@ -40,13 +40,7 @@ def test_events_come_one_by_one(house: House, model: str) -> None:
     """Straight through and converted alike: the first event is here before the upstream sends the second."""
     with loopback() as up:
         seen: list[bytes] = []
-
-        def answer(exchange: Any) -> Any:
-            exchange.send(streamed(STREAM[0], end=False))
-            until(lambda: seen)
-            exchange.send(b"".join(map(piece, STREAM[1:])) + b"0\r\n\r\n")
-
-        up.answer = answer
+        up.answer = held(lambda: seen)
         with served_over(house, up.upstream()) as served, httpx2.Client(timeout=PATIENCE) as http:
             body = {"model": model, **ASKED}
             with http.stream("POST", f"{served.url}/v1/chat/completions", json=body) as reply:
@@ -174,13 +168,7 @@ def test_open_streams_are_finished_before_the_end(house: House) -> None:
     """SIGTERM: ready fails, the stream that is open goes on to its end, the listener is gone."""
     with loopback() as up:
         go: list[bool] = []
-
-        def answer(exchange: Any) -> Any:
-            exchange.send(streamed(STREAM[0], end=False))
-            until(lambda: go)
-            exchange.send(b"".join(map(piece, STREAM[1:])) + b"0\r\n\r\n")
-
-        up.answer = answer
+        up.answer = held(lambda: go)
         served = served_over(house, up.upstream())
         with httpx2.Client(timeout=PATIENCE) as http:
             body = {"model": "m", **ASKED}

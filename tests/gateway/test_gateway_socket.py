@@ -19,7 +19,7 @@ pytest.importorskip("websockets")
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from client.loopback import STREAM, loopback, piece, streamed
+from client.loopback import STREAM, held, loopback, streamed
 from client.loopback import event as piece_of
 from gateway.serving import PROTOCOLS, House, Served, until
 from unified_llm.engine.registry import adapter
@@ -314,13 +314,7 @@ def test_a_server_that_stops_finishes_what_a_socket_has_begun(house: House) -> N
     """As over HTTP: what is under way comes to its end, what is new is refused, and then the socket is closed."""
     with loopback() as up:
         go: list[bool] = []
-
-        def answer(exchange: Any) -> None:
-            exchange.send(streamed(STREAM[0], end=False))
-            until(lambda: go)
-            exchange.send(b"".join(map(piece, STREAM[1:])) + b"0\r\n\r\n")
-
-        up.answer = answer
+        up.answer = held(lambda: go)
         served = Served(house.gateway({"it": up.upstream()}, gateway={"listen": "127.0.0.1:0"}))
         with opened(served) as idle, opened(served) as found:
             found.send(model="it", input="One.")

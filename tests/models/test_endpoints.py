@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import unified_llm as ul
+from models.catalogs import SNAPSHOT
 from unified_llm.engine.registry import adapter
-from unified_llm.models import catalog, provider_table
-from unified_llm.models.catalog import Catalog, load
+from unified_llm.models import provider_table
+from unified_llm.models.catalog import Catalog
 from unified_llm.models.endpoints import provider, providers
 from unified_llm.models.provider_table import table
 from unified_llm.types._tables import CAPABILITY
 
-DATA = Path(catalog.__file__).parent / "data"
-SNAPSHOT = load((DATA / "models_dev.json.gz").read_bytes(), "the snapshot")
+pytestmark = pytest.mark.usefixtures("own_catalog")
 ROWS = sorted(table())
 RETURNS = {"", "sealed", "field-sealed", "items", "field", "tags", "none"}
-
-
-@pytest.fixture(autouse=True)
-def own_catalog() -> Iterator[None]:
-    catalog.use(SNAPSHOT)
-    yield
-    catalog.use(None)
 
 
 # ---- the table is well formed ---------------------------------------------------------------------------------------

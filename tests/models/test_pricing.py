@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Context, Decimal, localcontext
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import unified_llm as ul
-from unified_llm.models import catalog
-from unified_llm.models.catalog import load
 from unified_llm.models.entries import CatalogModel
 from unified_llm.models.pricing import Cost, cost
 
-DATA = Path(catalog.__file__).parent / "data"
-SNAPSHOT = load((DATA / "models_dev.json.gz").read_bytes(), "the snapshot")
-
-
-@pytest.fixture(autouse=True)
-def own_catalog() -> Iterator[None]:
-    catalog.use(SNAPSHOT)
-    yield
-    catalog.use(None)
+pytestmark = pytest.mark.usefixtures("own_catalog")
 
 
 def used(input: int | None, output: int | None, inputs: Any = None, outputs: Any = None, **more: Any) -> dict[str, Any]:

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import unified_llm as ul
-from unified_llm.models import catalog, selection
-from unified_llm.models.catalog import load
+from unified_llm.models import selection
 from unified_llm.models.selection import ProtocolChoice, select
 
-DATA = Path(catalog.__file__).parent / "data"
-SNAPSHOT = load((DATA / "models_dev.json.gz").read_bytes(), "the snapshot")
-
-
-@pytest.fixture(autouse=True)
-def own_catalog() -> Iterator[None]:
-    catalog.use(SNAPSHOT)
-    yield
-    catalog.use(None)
+pytestmark = pytest.mark.usefixtures("own_catalog")
 
 
 def chat(**more: Any) -> dict[str, Any]:

@@ -20,8 +20,6 @@ from .probing import KINDS
 
 __all__ = ["Column", "Matrix", "Table", "dialects", "differing_models", "every_pair", "matrix", "names", "table"]
 
-Cells = dict[Key, Cell]
-
 
 @dataclass(frozen=True, slots=True)
 class Column:

@@ -230,7 +230,6 @@ def index_of(choice: Node, number: int) -> Any:
 
 
 _LATE = ("output", "choices", "usage", "finish", "error", "completed_at", "extra")
-_ZEROED = ("arguments", "input", "code")
 
 
 def terminal_of(response: Node) -> str:

@@ -96,7 +96,7 @@ def write_url_citation(c: Node, w: Writer) -> Node:
     for key in ("start_index", "end_index"):
         if c.get(key) is not None:
             wire[key] = c.pop(key)
-    add_bounds(wire, 0, w.context.get("text length", 0), w)
+    add_bounds(wire, w.context.get("text length", 0), w)
     name_page(wire, w)
     return wire
 
@@ -180,14 +180,14 @@ _FILE = ("file_data", "file_id", "file_url", "filename", "detail")
 
 @parts.read("input_image")
 def read_image(w: Node, r: Reader) -> Node:
-    return _read_cache(w, read_bare({"type": "input_image", **pick(w, _IMAGE)}, "image_url", r))
+    return _read_cache(w, read_bare({"type": "input_image", **pick(w, _IMAGE)}, r))
 
 
 @_writes(parts, types="input_image")
 def write_image(c: Node, w: Writer) -> Node | None:
     if other_image(c, w):
         return None
-    write_bare(c, "image_url", w)
+    write_bare(c, w)
     return write_cache(c, {"type": "input_image", **{key: c.pop(key) for key in _IMAGE if key in c}}, w)
 
 

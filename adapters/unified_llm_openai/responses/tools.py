@@ -15,7 +15,7 @@ from unified_llm.engine.pairs.mapping import Mapping, take
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.bearer import label_of
 
-from .values.tables import REFUSES, SLUG, TOOLS
+from .values.tables import REFUSES, TOOLS
 
 __all__ = ["foreign_tools", "tools"]
 
@@ -115,9 +115,3 @@ def write_computer(c: Node, w: Writer) -> Node | None:
 
 
 foreign_tools.cannot("computer computer_use_preview", "its client has no calls of this kind")
-
-
-def is_slugged(wire: Any) -> bool:
-    """Whether a wire node has a type of ours under Open Responses' extension spelling."""
-    kind = wire.get("type") if type(wire) is dict else None
-    return type(kind) is str and kind.startswith(SLUG)

@@ -7,7 +7,7 @@ lowered for the provider) come when it is complete, so `snapshots` are not read 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
-from typing import Any
+from typing import Any, Generic
 
 from ..results import Result, T
 from ..stream_results import Opening
@@ -52,7 +52,24 @@ class AsyncWatchedStream(_Watching, AsyncEventStream[T]):
         self._watch(growing)
 
 
-class ParsedStream(WatchedStream[T]):
+class _Parsing(_Watching, Generic[T]):
+    """A stream whose value is validated at its end."""
+
+    _result: Result[T] | None = None
+
+    def __init__(self, opening: Opening, parser: Parser) -> None:
+        super().__init__(opening)
+        self._watch(Growing(parser))
+        self._parser = parser
+
+    @property
+    def snapshot(self) -> T | None:
+        """The value so far."""
+        found: T | None = self._growing.value
+        return found
+
+
+class ParsedStream(_Parsing[T], EventStream[T]):
     """The events of an answer with structured output, made by `responses.parse(stream=True)`.
 
     `.snapshot` is the value so far, an instance of the `text_format`: what has arrived is validated, what has not is
@@ -65,17 +82,6 @@ class ParsedStream(WatchedStream[T]):
     >>> seen[-1] == stream.get_final_response().output_parsed
     True
     """
-
-    def __init__(self, opening: Opening, parser: Parser) -> None:
-        super().__init__(opening, Growing(parser))
-        self._parser = parser
-        self._result: Result[T] | None = None
-
-    @property
-    def snapshot(self) -> T | None:
-        """The value so far."""
-        found: T | None = self._growing.value
-        return found
 
     @property
     def snapshots(self) -> Iterator[T]:
@@ -91,7 +97,7 @@ class ParsedStream(WatchedStream[T]):
         return self._result
 
 
-class AsyncParsedStream(AsyncWatchedStream[T]):
+class AsyncParsedStream(_Parsing[T], AsyncEventStream[T]):
     """`ParsedStream` for event loops.
 
     >>> import asyncio, unified_llm as ul
@@ -103,17 +109,6 @@ class AsyncParsedStream(AsyncWatchedStream[T]):
     >>> asyncio.run(main())
     True
     """
-
-    def __init__(self, opening: Opening, parser: Parser) -> None:
-        super().__init__(opening, Growing(parser))
-        self._parser = parser
-        self._result: Result[T] | None = None
-
-    @property
-    def snapshot(self) -> T | None:
-        """The value so far."""
-        found: T | None = self._growing.value
-        return found
 
     @property
     def snapshots(self) -> AsyncIterator[T]:

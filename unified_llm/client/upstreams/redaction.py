@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote
 
-__all__ = ["HIDDEN", "Secrets", "is_sendable", "watch_logs"]
+__all__ = ["Secrets", "is_sendable", "watch_logs"]
 
 HIDDEN = "[redacted]"
 

@@ -24,7 +24,7 @@ from .source import Source, branches_of, is_safe
 if TYPE_CHECKING:
     from ..shapes.shape import Shape
 
-__all__ = ["STEP", "compiled", "source_of"]
+__all__ = ["compiled", "source_of"]
 
 STEP = 5
 """After so many absent keys a function checks whether anything is left at all."""
@@ -140,7 +140,7 @@ class Emitter(Source):
             return
         change = f"None if {var} is None else {change}" if field.null else change
         if field.inner is not None:
-            self.guarded(f"{var} = {change}", True)
+            self.guarded(f"{var} = {change}")
             return
         near = self.var("a")
         self.add(f"{near} = None")
@@ -364,7 +364,7 @@ class Emitter(Source):
                 line = f"{out}, {used} = {self.name(row.field.kind, row.field.inner.write_flat)}(c, x)"
                 self.used.append(used)
                 if must:
-                    self.guarded(line, True)
+                    self.guarded(line)
                     self.add(f"if {out} is ABSENT and not is_kept(c, {row.wire!r}, x): raise Mismatch")
                     self.add(f"n -= len({used})")
                     self.late.append((row.wire, out))

@@ -147,9 +147,9 @@ class Source:
             self.above(path[:-1])
             self.add(f"{var} = {self.holders[path[:-1]]}[{path[-1]!r}] = {{{self.openings[path]}}}")
 
-    def guarded(self, line: str, records: bool) -> None:
+    def guarded(self, line: str) -> None:
         """A line that may raise; what it recorded before it did is struck out."""
-        if self.reads or not records:
+        if self.reads:
             self.add(line)
             return
         self.add("mark = len(x.raw)")

@@ -99,10 +99,6 @@ class Table:
         entry = self._reads.get(wire)
         return (entry[0] or entry[1]) if entry is not None else None
 
-    def gathers(self, key: str) -> bool:
-        """Whether several settings are kept under one canonical key."""
-        return key in self._deep
-
     def below(self, key: str) -> tuple[tuple[str, str], ...]:
         """The canonical paths of the settings that this table gathers under one canonical key."""
         return tuple((key, inner) for inner in self._deep.get(key, ()))

@@ -61,9 +61,9 @@ def as_page(write: Callable[[Node, Writer], Any]) -> Callable[[Node, Writer], An
     return pair
 
 
-def add_bounds(wire: Node, start: int, end: int, w: Writer) -> None:
-    """Give a written citation the bounds of its part where it has none of its own, under the canonical names."""
-    for key, value in zip(_INDICES, (start, end)):
+def add_bounds(wire: Node, length: int, w: Writer) -> None:
+    """Give a written citation the bounds of its whole part where it has none of its own, under the canonical names."""
+    for key, value in zip(_INDICES, (0, length)):
         if wire.get(key) is None:
             wire[key] = value
             w.added(wire, key, "without a place it applies to the whole text")

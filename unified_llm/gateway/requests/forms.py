@@ -11,7 +11,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 
 from ..responses.replies import Refusal
 
-__all__ = ["Field", "form_of", "is_multipart", "media_type_of", "name_of"]
+__all__ = ["Field", "form_of", "media_type_of", "name_of"]
 
 _MOST = 64  # fields of one body
 _LONGEST = 512  # characters of a file name
@@ -78,11 +78,6 @@ class _Fields:
 
     def on_end(self) -> None:
         self.is_complete = True
-
-
-def is_multipart(content_type: str) -> bool:
-    """Whether a body is a form with files."""
-    return content_type.partition(";")[0].strip().lower() == "multipart/form-data"
 
 
 def form_of(content: bytes, content_type: str) -> dict[str, Field]:

@@ -23,7 +23,7 @@ from ..access.callers import Key
 from ..responses.replies import Refusal, Whole, json_reply
 from .routing import Router
 
-__all__ = ["ModelList", "list_document", "model_list"]
+__all__ = ["ModelList", "model_list"]
 
 Node = dict[str, Any]
 _FRESH = 300.0  # seconds for which a list of models is kept

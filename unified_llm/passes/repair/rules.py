@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from ...engine.pairs.writing import Writer
 
-__all__ = ["CALLS", "MADE_IMAGES", "Rules", "fits", "requested_form"]
+__all__ = [
+    "CALLS",
+    "MADE_IMAGES",
+    "Rules",
+    "fits",
+]
 
 CALLS: Mapping[str, str] = {
     "function_call": "function_call_output",

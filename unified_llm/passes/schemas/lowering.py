@@ -18,7 +18,7 @@ from .profile import Change, Lowered, SchemaProfile
 from .refs import DEFINITIONS, Keys, References
 from .rewrite import Node, rewrite_root
 
-__all__ = ["MAX_NESTING", "Lowering", "lower"]
+__all__ = ["Lowering", "lower"]
 
 Schema = dict[str, Any]
 Fate = Literal["approximated", "lost"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from .tool_list import word
 
-__all__ = ["ChoiceIndex", "entry_keys", "entry_of", "is_meant", "kind_of", "tool_keys"]
+__all__ = ["ChoiceIndex", "entry_keys", "entry_of", "kind_of", "tool_keys"]
 
 Node = dict[str, Any]
 Key = tuple[Any, ...]
@@ -43,11 +43,6 @@ def entry_of(tool: Node) -> Node:
     """The entry of a choice that names a tool."""
     key = _NAMING.get(kind_of(tool))
     return {"type": tool.get("type"), **({key: tool[key]} if key in tool else {})}
-
-
-def is_meant(tool: Node, entry: Node) -> bool:
-    """Whether an entry of a tool choice names this tool."""
-    return not tool_keys(tool).isdisjoint(entry_keys(entry))
 
 
 class ChoiceIndex:

@@ -20,7 +20,6 @@ __all__ = [
     "REFUSES",
     "REQUEST_SHAPE",
     "SERVICE_TIERS",
-    "SYSTEM",
     "TOOL",
     "TOOL_TYPES",
 ]
@@ -50,7 +49,6 @@ PART = Shape(
     mediaResolution=Shape("numTokens"),
 )
 CONTENT = Shape()
-SYSTEM = Shape()
 
 _VOICE = Shape(
     "",

@@ -96,17 +96,17 @@ def read_image(w: Node, r: Reader) -> Node:
         part = {"type": "input_image", "image_url": w.pop("image_url")}
         r.form(part, "url", "string")
         r.place(part, ("image_url",), ("image_url",))
-        return read_cache(w, read_bare(part, "image_url", r), r)
+        return read_cache(w, read_bare(part, r), r)
     image = take(w, "image_url")
     part = {"type": "input_image", "image_url": _text_of(image, "url"), **_texts_of(image, "detail")}
-    return read_cache(w, read_bare(part, "image_url", r), r)
+    return read_cache(w, read_bare(part, r), r)
 
 
 @user_parts.write("input_image", "output_image")
 def write_image(c: Node, w: Writer) -> Node | None:
     if type(c.get("image_url")) is not str:
         return None
-    write_bare(c, "image_url", w)
+    write_bare(c, w)
     image = {"url": c.pop("image_url")}
     clean_url(c, "image_url", image, "url", w)
     if c.get("media_type") and image["url"].startswith(f"data:{c['media_type']}"):
@@ -379,7 +379,7 @@ def write_url_citation(c: Node, w: Writer) -> Node:
     start = w.context.get("offset", 0)
     citation = {key: c.pop(key) for key in _CITATION_KEYS if key in c}
     if w.form(c, "place") is None:
-        add_bounds(citation, 0, w.context.get("text length", 0), w)
+        add_bounds(citation, w.context.get("text length", 0), w)
     if w.crosses:
         name_page(citation, w)
     if start:

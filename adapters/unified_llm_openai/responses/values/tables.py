@@ -17,7 +17,6 @@ from unified_llm.engine.shared.nearest_values import NEAREST_TIERS
 __all__ = [
     "CORE_EVENTS",
     "CORE_ITEMS",
-    "HOSTED_TOOLS",
     "INCOMPLETE",
     "ITEMS",
     "NATIVES",
@@ -157,7 +156,6 @@ TOOLS = {
 }
 """Tools with their keys; `namespace`, which holds tools, is in tools.py."""
 
-HOSTED_TOOLS = frozenset(TOOLS) - {"function", "custom"}
 
 SLUG = "openai:"
 """The prefix that Open Responses requires before the types of items, tools and events that are not its own."""
