@@ -325,7 +325,9 @@ async def send_passed(send: Send, wire: AsyncWire, passed: Passed, cors: Mapping
 def _breaks_off(send: Send) -> bool:
     """Close the connection of a response in the middle of its body, once what was sent has left; whether that is so.
 
-    ASGI has nothing for it, and other servers than uvicorn take a body without an end for a mistake of the application.
+    ASGI has no message and no extension for it. An application that returns without the end of its body makes uvicorn
+    (0.54) close the connection as well, but as a mistake, with an error in the log of each such response, and it leaves
+    open what another server does. So this uses the cycle of uvicorn; under other servers the body gets its end.
     """
     cycle = getattr(send.bare if isinstance(send, Watched) else send, "__self__", None)
     if not isinstance(cycle, RequestResponseCycle):
