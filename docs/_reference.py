@@ -41,7 +41,7 @@ SECTIONS = {  # heading: module names in reading order
     "Requests and settings": ("request", "settings", "tool_choice"),
     "Responses": ("response", "usage"),
     "Errors": ("errors",),
-    "Items": ("itembase", "items", "context", "hosted", "actions"),
+    "Items": ("itembase", "items", "context_items", "hosted_items", "action_items"),
     "Parts": ("parts",),
     "Annotations": ("annotations",),
     "Tools": ("toolbase", "tools", "hosted_tools"),

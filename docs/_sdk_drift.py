@@ -13,8 +13,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from unified_llm.drift.sdk import Difference, declared, differences
-from unified_llm.engine.declarations import Declared, pinned
 from unified_llm.engine.registry import adapter, protocols
+from unified_llm.engine.sdk_declarations import Declared, pinned
 
 PAGE = Path(__file__).parent / "sdk-drift.md"
 INTRO = """# Changes in SDK updates

@@ -15,7 +15,7 @@ import unified_llm as ul
 from unified_llm.cli import app
 from unified_llm.drift import sdk
 from unified_llm.drift.surface import of_schema, of_types
-from unified_llm.engine.declarations import Declared, pinned
+from unified_llm.engine.sdk_declarations import Declared, pinned
 
 PROTOCOLS = ul.protocols()
 

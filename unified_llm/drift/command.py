@@ -148,7 +148,7 @@ def sdk(
     ] = False,
 ) -> None:
     """Compare what the official SDKs declare with what the adapters support; exit code 1 where they differ."""
-    from ..engine.declarations import pin
+    from ..engine.sdk_declarations import pin
     from . import sdk as found
 
     try:

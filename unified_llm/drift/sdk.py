@@ -19,8 +19,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..engine.declarations import Declared, pinned
 from ..engine.registry import adapter, protocols
+from ..engine.sdk_declarations import Declared, pinned
 from ..foundation.usage_errors import MissingExtra
 from .surface import of_schema, of_types, release
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any, Literal, Union, get_args, get_origin
 
-from ..engine.declarations import Surface
+from ..engine.sdk_declarations import Surface
 
 __all__ = ["of_schema", "of_types"]
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 from ..foundation.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from .actions import *
+    from .action_items import *
     from .annotations import *
     from .base import Cache, Capability, Kind, Model, Node, Opaque, Origin, Unknown, cap
     from .content_events import *
-    from .context import *
+    from .context_items import *
     from .errors import *
     from .events import *
-    from .hosted import *
     from .hosted_events import *
+    from .hosted_items import *
     from .hosted_tools import *
     from .items import *
     from .parts import *
@@ -240,7 +240,7 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = on_first_use(
         __name__,
         {
-            "actions": (
+            "action_items": (
                 "ApplyPatchCall ApplyPatchCallOutput ComputerCall ComputerCallOutput LocalShellCall "
                 "LocalShellCallOutput McpApprovalRequest McpApprovalResponse McpCall McpListTools McpResult "
                 "ShellAction ShellCall ShellCallOutput ShellOutput"
@@ -258,7 +258,7 @@ if not TYPE_CHECKING:
                 "ReasoningSummaryPartAdded ReasoningSummaryPartDone ReasoningSummaryTextDelta "
                 "ReasoningSummaryTextDone ReasoningTextDelta ReasoningTextDone RefusalDelta RefusalDone"
             ),
-            "context": (
+            "context_items": (
                 "AdditionalTools AgentMessage Compaction CompactionTrigger ConfigurationUpdate Fallback "
                 "ItemReference MultiAgentCall MultiAgentCallOutput Program ProgramOutput ToolChange "
                 "ToolSearchCall ToolSearchOutput ToolSearchResult"
@@ -268,7 +268,7 @@ if not TYPE_CHECKING:
                 "ContentPartAdded ContentPartDone ErrorEvent Event FrameEvent OutputItemAdded OutputItemDone "
                 "ResponseEvent UnknownEvent"
             ),
-            "hosted": (
+            "hosted_items": (
                 "CodeInterpreterCall CodeInterpreterResult CodeOutput FileSearchCall FileSearchHit "
                 "FileSearchResult ImageGenerationCall MapsCall MapsResult ProcessingCall ProcessingResult "
                 "RetrievalCall RetrievalResult WebFetchCall WebFetchPage WebFetchResult WebSearchAction "

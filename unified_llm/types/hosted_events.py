@@ -5,7 +5,7 @@ https://platform.openai.com/docs/api-reference/responses-streaming
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from .actions import ShellOutput
+from .action_items import ShellOutput
 from .base import cap
 from .errors import ErrorBody
 from .eventbase import EventBase, ItemEventBase

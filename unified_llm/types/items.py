@@ -3,14 +3,14 @@
 Names and shapes are those of Open Responses (https://www.openresponses.org/specification) and of the Responses wire.
 A call and its result are two items paired by `call_id`; a hosted call may hold its result inline or leave it to a
 `*_result` item. Items with equal `turn` came from one wire message. Message, functions and reasoning are here, the
-others in `context.py`, `hosted.py` and `actions.py`.
+others in `context_items.py`, `hosted_items.py` and `action_items.py`.
 """
 
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from .actions import (
+from .action_items import (
     ApplyPatchCall,
     ApplyPatchCallOutput,
     ComputerCall,
@@ -26,7 +26,7 @@ from .actions import (
     ShellCallOutput,
 )
 from .base import Kind, Unknown, Values, cap
-from .context import (
+from .context_items import (
     AdditionalTools,
     AgentMessage,
     Compaction,
@@ -43,7 +43,7 @@ from .context import (
     ToolSearchOutput,
     ToolSearchResult,
 )
-from .hosted import (
+from .hosted_items import (
     CodeInterpreterCall,
     CodeInterpreterResult,
     FileSearchCall,

@@ -15,8 +15,8 @@ from .usage import Usage
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    from .actions import ApplyPatchCall, ComputerCall, LocalShellCall, McpApprovalRequest, ShellCall
-    from .context import ToolSearchCall
+    from .action_items import ApplyPatchCall, ComputerCall, LocalShellCall, McpApprovalRequest, ShellCall
+    from .context_items import ToolSearchCall
     from .items import CustomToolCall, FunctionCall
 
     PendingCall: TypeAlias = (
@@ -130,8 +130,8 @@ class Response(Settings):
     @property
     def pending_calls(self) -> "list[PendingCall]":
         """The calls that wait for the client: its own to execute, not answered yet; approvals included."""
-        from .actions import ApplyPatchCall, ComputerCall, LocalShellCall, McpApprovalRequest, ShellCall
-        from .context import ToolSearchCall
+        from .action_items import ApplyPatchCall, ComputerCall, LocalShellCall, McpApprovalRequest, ShellCall
+        from .context_items import ToolSearchCall
         from .itembase import ResultBase
         from .items import CustomToolCall, FunctionCall
 

@@ -13,7 +13,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, Mapping, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.bearer import as_token, label_of
+from unified_llm.engine.shared.mcp_servers import as_token, label_of
 from unified_llm.foundation.json_codec import dump_text
 
 from .parts.content import move_cache_out, own_born

@@ -13,8 +13,8 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, are_objects, take, take_all
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.bearer import as_header
 from unified_llm.engine.shared.emulation import are_searched, as_function, load_at_once
+from unified_llm.engine.shared.mcp_servers import as_header
 
 from ..constants import NO_SCREENS, has_screens, is_desktop
 from ..renaming import named, renamed

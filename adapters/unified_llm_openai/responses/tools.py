@@ -13,7 +13,7 @@ from typing import Any
 
 from unified_llm.engine.pairs.mapping import Mapping, take
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.bearer import label_of
+from unified_llm.engine.shared.mcp_servers import label_of
 
 from .values.tables import REFUSES, TOOLS
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...engine.declarations import pinned
 from ...engine.pairs.reading import Reader
 from ...engine.registry import adapter, split
+from ...engine.sdk_declarations import pinned
 from ...foundation.errors import InvalidBody
 from ...models.endpoints import by_preference
 from ...passes.route import kind_of

@@ -26,8 +26,8 @@ from ..sending.effects import Outgoing
 from ..upstreams.credentials import REFUSED, KeyAuth, register
 from ..upstreams.upstream import Upstream
 from .aiohttp_exchange import Chunks, Response, Silences, Target, exchange
-from .event_loops import current_loop
 from .io import AsyncWire, crowded, dated, parsed
+from .loop_cleanup import current_loop
 from .pool import TIMEOUT, AsyncPool
 
 __all__ = ["AiohttpWire"]

@@ -21,7 +21,7 @@ from ..sending.api_errors import GARBLED, unreachable, unusable
 from ..sending.deadline import Deadline
 from ..sending.effects import Hop, Opened
 from ..upstreams.upstream import Upstream
-from .event_loops import at_end_of, current_loop, run_later
+from .loop_cleanup import at_end_of, current_loop, run_later
 from .pool import close_later
 from .transport_errors import as_http_error
 

@@ -25,7 +25,7 @@ from ..upstreams.credentials import Watched
 from ..upstreams.upstream import Upstream
 from .byte_streams import AsyncStream, Stream
 from .event_framing import AsyncEvents, decoder_of, events
-from .event_loops import Chunks, Undecoded
+from .loop_cleanup import Chunks, Undecoded
 from .pool import TIMEOUT, AsyncPool, Pool, checked
 from .transport_errors import as_http_error
 

@@ -18,7 +18,7 @@ import httpx2
 from ... import __version__
 from ...foundation.errors import APIConnectionError
 from ..sending.deadline import bounded
-from .event_loops import at_end_of, current_loop, has_ended, run_later
+from .loop_cleanup import at_end_of, current_loop, has_ended, run_later
 
 __all__ = ["LIMITS", "TIMEOUT", "AsyncPool", "Pool", "checked", "close_later"]
 

@@ -81,7 +81,7 @@ def _ids(name: str, given: Any, known: list[str]) -> list[str]:
         return known
     if given is None or given is False:
         return []
-    from ...types.actions import McpApprovalRequest
+    from ...types.action_items import McpApprovalRequest
     from ...types.items import CustomToolCall, FunctionCall
 
     if isinstance(given, (str, FunctionCall, CustomToolCall, McpApprovalRequest)) or _is_node(given):

@@ -29,7 +29,7 @@ from .run_limits import Limits
 from .run_results import RunResult, Step
 
 if TYPE_CHECKING:
-    from ...types.actions import McpApprovalRequest, McpApprovalResponse
+    from ...types.action_items import McpApprovalRequest, McpApprovalResponse
     from ...types.items import CustomToolCall, CustomToolCallOutput, FunctionCall, FunctionCallOutput
     from ...types.request import Request
 

@@ -10,7 +10,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Bimap, Fated, lookup, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.bearer import as_header
+from unified_llm.engine.shared.mcp_servers import as_header
 
 from ...constants import NO_SCREENS, has_screens, is_desktop
 from .functions import SERVERS, grouped, tools

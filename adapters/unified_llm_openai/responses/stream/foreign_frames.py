@@ -33,7 +33,7 @@ from ..response.complete import (
 )
 from ..response.document import give_error, pop_implied, resource, status_of
 from ..turns.history import has_foreign, write_item
-from ..turns.pictures import is_picture_item, picture_item
+from ..turns.images import is_picture_item, picture_item
 from ..turns.results_in_calls import fold_result, is_open, key_of
 from ..turns.summaries import EVENTS_SUMMARIZED, summarized, wants_summary
 from .events import EVENTS, FAMILY, HOT, LIFECYCLE, SIMPLE, TERMINAL

@@ -11,7 +11,7 @@ from ..parts import foreign_citations
 from ..response.complete import complete_item, complete_text
 from ..response.document import status_of
 from ..turns.history import is_only_signed
-from ..turns.pictures import PICTURE_ITEMS
+from ..turns.images import PICTURE_ITEMS
 from .events import TERMINAL
 from .stream_state import Place
 

@@ -34,9 +34,9 @@ from ..values.tables import CORE_ITEMS, SLUG
 from .code import code_items, is_code
 from .custom_tools import CUSTOM_ITEMS, function_items, run_items
 from .fast_path import read_usual, write_usual
+from .images import parted, parted_nodes
 from .items import BEARERS, answer_items, items, request_items
 from .opaque import is_foreign_piece
-from .pictures import parted, parted_nodes
 from .results_in_calls import HOLDS, fold_result, is_open
 
 __all__ = ["NOT_SAID", "has_foreign", "is_only_signed", "is_own", "mark_run", "read_items", "write_item", "write_items"]

@@ -21,8 +21,8 @@ from ...cache import mark_last_text
 from ..parts import PICTURE, answer_parts, assistant_parts, parts, user_parts
 from ..tools import foreign_tools, tools
 from ..values.tables import CORE_ITEMS, ITEMS, REFUSES, SLUG
+from .images import PICTURES
 from .opaque import read_opaque, write_opaque
-from .pictures import PICTURES
 from .summaries import summarize, wants_summary
 
 __all__ = [
@@ -114,7 +114,7 @@ def write_answer(c: Node, w: Writer) -> Node:
         content = [{"type": "output_text", "text": content}]
     wire["content"] = w.nodes(answer_parts, content or [])
     if [1 for part in wire["content"] if part["type"] == PICTURE]:
-        w.context[PICTURES] = True  # they are put where they belong by `pictures.py`
+        w.context[PICTURES] = True  # they are put where they belong by `images.py`
     return wire
 
 
