@@ -107,8 +107,7 @@ class Reader:
         # text, by the names of their calls if by any: nothing that could be a handle or have opaque data. No two
         # messages of the model's stand side by side, where a wire has messages.
         self.plain: bool = False
-        # The outline of such a conversation, made on first use.
-        self._outline: Outline | None = None
+        self._outline: Outline | None = None  # of such a conversation, made on first use
         # What envelopes held, and items put back as they were, with the origin of what they name.
         self.unsealed: list[Node] = []
         self.restored: list[tuple[Node, Node]] = []
@@ -130,8 +129,7 @@ class Reader:
         # reported, in order, the last event of which a path was needed (`here`), the events that losses may have to
         # be found in, and the wire nodes that were put together from several events, with where their pieces came from.
         self.number: int | None = None
-        # Whether wire frames are kept with its events: only a writer of its own protocol sends them again.
-        self.frames: bool = True
+        self.frames: bool = True  # kept with their events: only a writer of its own protocol sends them again
         self.since: int = 0
         self.placed: list[tuple[Node, tuple[Any, ...]]] = []
         self.cited: int | None = None
