@@ -7,9 +7,9 @@ from unified_llm.engine.bridge import reads, writes
 from unified_llm.models.profiles import shares_signature
 
 from .calls import blocks
-from .demands import RULES, amended
 from .errors import read_error, write_error
 from .parts import answers, citations, parts
+from .passes.demands import RULES, amended
 from .request import read_count_request, read_request, write_count_request, write_request
 from .response import count, read_response, usage_of, write_response
 from .stream import ConverseReader, ConverseWriter

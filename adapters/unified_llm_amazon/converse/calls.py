@@ -19,7 +19,7 @@ from unified_llm.foundation.json_codec import dump_text, load_text
 from unified_llm.provenance.opaque import anchor_of, is_envelope, opaque_piece, restore, seal, split_opaque
 
 from .parts import parts, written
-from .passes import taken
+from .passes.requests import taken
 from .values import PROTOCOL, is_own, move, need
 
 __all__ = ["blocks", "sealed", "thoughts"]

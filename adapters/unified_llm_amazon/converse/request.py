@@ -22,7 +22,7 @@ from unified_llm.foundation.errors import InvalidBody
 from unified_llm.foundation.urls import segment
 
 from .parts import parts, read_point, with_points
-from .passes import FIELDS, model_of, read_reasoning, settle_settings, write_reasoning
+from .passes.requests import FIELDS, model_of, read_reasoning, settle_settings, write_reasoning
 from .tools import read_single, read_tools, write_single, write_tools
 from .turns import read_messages, write_messages
 from .values import REQUEST, is_own, move

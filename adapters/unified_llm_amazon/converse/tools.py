@@ -14,7 +14,7 @@ from unified_llm.engine.shared.emulation import as_function
 from unified_llm.passes.schemas import NameRule, SchemaProfile
 
 from .parts import read_point, with_points, written
-from .passes import FIELDS, model_of
+from .passes.requests import FIELDS, model_of
 from .values import PROTOCOL, is_own, move, need
 
 __all__ = ["SCHEMAS", "read_tools", "tools", "write_tools"]

@@ -19,7 +19,7 @@ from unified_llm.provenance.opaque import is_sealed
 
 from .calls import blocks
 from .parts import answers, parts, read_point, read_sources, with_points
-from .passes import taken
+from .passes.requests import taken
 from .values import PROTOCOL, is_own
 
 __all__ = ["read_content", "read_messages", "role_of", "write_blocks", "write_messages"]

@@ -12,7 +12,7 @@ from unified_llm.engine.adapter import Amended
 from unified_llm.engine.shared.refused_thoughts import are_refused, without_thoughts
 from unified_llm.passes.repair import MADE_IMAGES, Rules
 
-from .passes import thinking_form
+from .requests import thinking_form
 
 __all__ = ["RULES", "amended"]
 

@@ -21,9 +21,9 @@ from unified_llm.foundation.json_codec import dump_text, load_text
 from unified_llm.models.effort import budget_within, clamp, effort_of, nearest
 from unified_llm.models.profiles import ModelProfile, profile
 
+from ..values import PROTOCOL, is_own, was_own
 from .display import is_shown, write_display
 from .effort_fields import FIELDS, read_field, write_field, write_own_field
-from .values import PROTOCOL, is_own, was_own
 
 __all__ = [
     "FIELDS",

@@ -1,0 +1,1 @@
+"""What becomes of other protocols' requests before they are written."""
