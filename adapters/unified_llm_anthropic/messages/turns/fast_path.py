@@ -165,8 +165,11 @@ def write_usual(items: list[Node], arguments: list[Node | None], start: int, out
                 if size != 3:
                     if "is_error" in item:
                         found["is_error"] = item["is_error"]
-                    if _bare(item, w) != len(found):
+                    beside = _bare(item, w) - len(found)
+                    if beside and (beside != 1 or "name" not in item):
                         break
+                    if beside:
+                        w.leftover(item, "name")
             elif kind == "function_call":
                 call_id, name, value = item["call_id"], item["name"], arguments[number]
                 if value is None or not (type(call_id) is type(name) is str):

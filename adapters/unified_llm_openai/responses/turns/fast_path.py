@@ -176,14 +176,17 @@ def write_usual(items: Iterator[Node], out: list[Any], w: Writer) -> list[Node]:
             if size != 4 or not (type(call_id) is type(name) is type(arguments) is str):
                 return [item]
             add({"type": kind, "call_id": call_id, "name": name, "arguments": arguments})
-        elif size != 3:
-            return [item]
         elif kind == "function_call_output":
-            call_id, output = item.get("call_id"), item.get("output")
-            if not (type(call_id) is type(output) is str):
+            call_id, output, name = item.get("call_id"), item.get("output"), item.get("name")
+            if size != 3 + ("name" in item) or not (type(call_id) is type(output) is str):
                 return [item]
-            add({"type": kind, "call_id": call_id, "output": output})
-        elif kind != "message":
+            if size == 3:
+                add({"type": kind, "call_id": call_id, "output": output})
+            elif type(name) is str:
+                add({"type": kind, "call_id": call_id, "name": name, "output": output})
+            else:
+                return [item]
+        elif kind != "message" or size != 3:
             return [item]
         else:
             role, content = item.get("role"), item.get("content")
