@@ -131,18 +131,20 @@ def surface(name: str) -> Surface:
         found = _surfaces.get(name)
     except TypeError:
         found = None
-    if found is None or not is_current(found, name):
+    if found is None or not is_current(found, name, found, name):
         known, own = split(name)
         found = _surfaces[name] = Surface(known, own, provider_of(name, own))
     return found
 
 
-def is_current(kept: Surface, name: str) -> bool:
-    """Whether neither the adapter nor its dialect was replaced since."""
-    known = kept.adapter
-    return _loaded.get(known.protocol) is known and (
-        not kept.dialect or known.dialects[name.partition(":")[2]] is kept.dialect
-    )
+def is_current(here: Surface, its: str, there: Surface, theirs: str) -> bool:
+    """Whether neither the adapters nor the dialects of two surfaces, by their names, were replaced since."""
+    one, other = here.adapter, there.adapter
+    if _loaded.get(one.protocol) is not one or _loaded.get(other.protocol) is not other:
+        return False
+    if here.dialect and one.dialects[its.partition(":")[2]] is not here.dialect:
+        return False
+    return not there.dialect or other.dialects[theirs.partition(":")[2]] is there.dialect
 
 
 def provider_of(name: str, dialect: Mapping[str, Any]) -> str | None:

@@ -144,7 +144,7 @@ def parse(data: bytes | bytearray | memoryview | str, notes: list[Keys] | None =
         raw = data if type(data) is bytes else data.encode() if isinstance(data, str) else bytes(data)
         if not has_long(raw):
             value = orjson.loads(raw)
-            if is_deep(raw, value):
+            if len(raw) >= _SHALLOW and is_deep(raw, value):
                 _refuse_deep(value)
             return value
     except (orjson.JSONDecodeError, UnicodeEncodeError):

@@ -188,10 +188,10 @@ def convert(
             refuse_nothing(goal.protocol, kind)
         if "carried" in writer.context:
             parked(writer)
-        find = partial(locate, node, value, writer, reader, origin, goal, read_kind.node)
         losses: Losses | Callable[[], Losses] = _NONE
         judged = prompt is not None and bool(prompt or "n" in node or not node.get("input"))
         if writer.noted or reader.notes or notes:
+            find = partial(locate, node, value, writer, reader, origin, goal, read_kind.node)
             weighing = Weighing(source, target, read_kind.node, exchange, node, origin)
             losses = partial(_losses, partial(find, result=placed(value, writer)), weighing, doc, notes)
             if on_loss != "ignore" or trace or judged or writer.context.get("made up"):

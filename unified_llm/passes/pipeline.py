@@ -19,7 +19,7 @@ from ..foundation.exchange import Exchange
 from ..foundation.secret import Secret, SecretLike
 from ..provenance.conversation_digest import thread_of
 from ..provenance.provider_data import conversation, handed, leaving
-from ..provenance.provider_references import NAMING
+from ..provenance.provider_references import NAMING, may_name
 from ..provenance.vault import OfRequest, Vault
 from .argument_checks import check_given
 from .unsupported import prompt_of
@@ -147,14 +147,15 @@ def _prepare_request(
         return
     flatten, as_screens, send_summaries, keep_restrictions, join_pieces, mend, fit = _passes()
     # Nothing in the conversation declares a tool, or names what a provider keeps.
-    simple = reader is not None and reader.plain and not writer.unparked
+    bare = reader is not None and reader.plain and not writer.unparked
+    simple = bare or (reader is not None and not writer.unparked and _is_simple(items))
     if crossing and to_provider and not (simple and _asks_nothing(node)):
         special = _is_special(node.get("tools"))
         if special or not simple:
             _replace(flatten(node, writer, kind, simple), reader, writer)
         if special and (screens := as_screens(node, writer, kind)):
             _replace(screens, reader, writer)
-            simple = False
+            simple = bare = False
             if reader is not None:
                 reader.plain = False
         if not (simple or goal.adapter.summaries):
@@ -166,7 +167,7 @@ def _prepare_request(
         if declared and (special or not simple or type(node.get("tool_choice")) is dict):
             origin = source.adapter if source is not None else None
             _replace(keep_restrictions(node, declared, writer, kind, origin, goal.adapter), reader, writer)
-    if meets and not simple and source is not None and source.adapter.pieces and source.adapter is not goal.adapter:
+    if meets and not bare and source is not None and source.adapter.pieces and source.adapter is not goal.adapter:
         _replace(join_pieces(node, writer), reader, writer)
     items = node.get("input")
     rules = goal.adapter.repair
@@ -190,6 +191,13 @@ _ASKING = NAMING | {"tools"}
 
 def _asks_nothing(node: dict[str, Any]) -> bool:
     return _ASKING.isdisjoint(node) or not [1 for key in _ASKING if node.get(key)]
+
+
+def _is_simple(items: Any) -> bool:
+    """Whether a conversation is texts, calls of functions and their results, which name nothing of a provider's."""
+    if type(items) is not list:
+        return True
+    return not may_name(items) and not [1 for item in items if "namespace" in item]
 
 
 def _is_special(tools: Any) -> bool:
@@ -217,9 +225,10 @@ def _passes() -> tuple[Callable[..., Any], ...]:
 
 def _plainly(items: list[Any], reader: Reader | None, writer: Writer) -> Outline | None:
     """The outline of a conversation that its reader marked as plain, and nothing came to it since."""
-    if reader is None or not reader.plain or writer.unparked or len(reader.outline.letters) != len(items):
+    if reader is None or not reader.plain or writer.unparked:
         return None
-    return reader.outline
+    outline = reader.outline
+    return outline if len(outline.letters) == len(items) else None
 
 
 def prompt_for(node: Any, kind: Kind, goal: Adapter, writer: Writer, reader: Reader | None = None) -> list[Any] | None:

@@ -60,7 +60,7 @@ def _is_current(route: Route, source: str, target: str, kind: str) -> bool:
     """Whether neither an adapter, a dialect nor what they declare of this kind was replaced since."""
     if route.origin.kinds.get(kind) is not route.reads or route.goal.kinds.get(kind) is not route.writes:
         return False
-    return is_current(route.here, source) and is_current(route.there, target)
+    return is_current(route.here, source, route.there, target)
 
 
 def kind_of(adapter: Adapter, kind: str) -> Kind:

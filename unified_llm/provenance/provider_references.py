@@ -17,7 +17,7 @@ from ..foundation.generated_ids import is_made
 if TYPE_CHECKING:
     from ..engine.pairs.writing import Writer
 
-__all__ = ["HANDLES", "NAMING", "has_handles", "is_foreign_here", "withhold"]
+__all__ = ["HANDLES", "NAMING", "has_handles", "is_foreign_here", "may_name", "withhold"]
 
 Node = dict[str, Any]
 
@@ -123,7 +123,7 @@ def withhold(
                     node["tools"] = _nodes(tools, writer, replaced)
                     break
     items = node.get("input")
-    if not plain and type(items) is list and _may_name(items):
+    if not plain and type(items) is list and may_name(items):
         out = _items(items, writer, replaced, foreign, restored)
         if out is not items:
             node["input"] = out
@@ -137,7 +137,7 @@ NAMING = _REQUEST | {"audio"}
 _PLAIN = frozenset(("input_text", "output_text", "refusal", "text"))
 
 
-def _may_name(items: list[Any]) -> bool:
+def may_name(items: list[Any]) -> bool:
     """Whether there is more than texts, calls and their results: a look that costs next to nothing."""
     for item in items:
         kind = item.get("type")

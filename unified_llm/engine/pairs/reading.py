@@ -169,7 +169,7 @@ class Reader:
     def _opened(self, node: Any) -> Any:
         """A conversation with carried answers back in their places (`returned_answers.py`)."""
         items = node.get("input") if type(node) is dict else None
-        if type(items) is list and (self.unsealed or any("opaque" in item for item in items)):
+        if type(items) is list and (self.unsealed or [item for item in items if "opaque" in item]):
             from ...provenance.returned_answers import opened
 
             if self.target is not None:
@@ -186,7 +186,7 @@ class Reader:
         del wires[count:], letters[count:]
         if count:
             self.runs.append((items[begin:], wires))
-            self.outline.letters += letters
+            (self._outline or self.outline).letters += letters
 
     def settle(self) -> None:
         """Note what is owed, once."""

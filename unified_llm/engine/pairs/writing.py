@@ -322,16 +322,14 @@ class Writer(Record):
                 self.raw.append((node, (*keys, key), "parked" if self.vault is not None else "lost", "foreign", None))
             elif (not value or type(value) is dict) and says_nothing(value):
                 continue
-            elif not self._is_ours(key, value):
+            elif key not in _MADE or not self._is_ours(key, value):
                 self.raw.append((node, (*keys, key), "lost", "", None))
 
     def _is_ours(self, key: str, value: Any) -> bool:
         """Whether the library made a value, or took it from the exchange (`restore_response.py`): it cannot be lost."""
         if key in ("id", "call_id"):
             return is_made(value)
-        if self.exchange is None or key not in ("created_at", "previous_response_id"):
-            return False
-        filled = self.exchange.created_at if key == "created_at" else self.exchange.previous
+        filled = self.exchange and (self.exchange.created_at if key == "created_at" else self.exchange.previous)
         return filled is not None and bool(filled == value)
 
     def _is_called(self, node: Node, name: Any) -> bool:
@@ -377,5 +375,6 @@ class Writer(Record):
 
 
 # What may be left without being a loss, and what the name of a result may repeat.
+_MADE = frozenset(("id", "call_id", "created_at", "previous_response_id"))
 _RESULTS = frozenset(("function_call_output", "custom_tool_call_output"))
 _CALLS = frozenset(("function_call", "custom_tool_call"))

@@ -50,6 +50,9 @@ def repair(request: Node, rules: Rules, writer: Writer, *, whole: bool = True, p
     # For demands that only the writer can meet, of a request that may have been read from its own protocol.
     writer.context["repaired"] = True
     rules = rules.of(writer.dialect, writer.model or request.get("model"))
+    said = type(request.get("reasoning")) is dict and bool(rules.reasoning_opens or rules.reasoning_off)
+    if plain is not None and not said and is_sound(items, rules, str(plain), plain):
+        return request
     m = Mending(request, rules, writer)
     refused = rules.images(writer) if callable(rules.images) else rules.images
     if refused and plain is None and not writer.same and has_images(items, refused):
