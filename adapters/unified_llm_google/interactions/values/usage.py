@@ -103,10 +103,13 @@ def write_usage(c: Node, w: Writer) -> Node:
         name: take(c, name) for name in ("input_tokens_details", "output_tokens_details") if type(c.get(name)) is dict
     }
     nothing: Node = {}
+    marked = w.marked(c)
     for name, home, key in _BY:
         found = details.get(home, nothing)
         if key is not None:
             found = take(found, key) if type(found.get(key)) is dict else nothing
+        if not found and name not in marked:
+            continue
         marker, counts = w.form(c, name), []
         if not _COUNTED.isdisjoint(found):
             ordered = _ordered(marker, MODALITIES)

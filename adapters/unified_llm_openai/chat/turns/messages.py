@@ -256,8 +256,9 @@ def write_assistant(group: list[Node], w: Writer) -> Node:
         content = tagged_content(before, content)
     if content is not None or form != "absent":
         wire["content"] = content
-    for key, hollow in HOLLOW.items():
-        if w.form(group[0], key):
+    marked = w.marked(group[0])
+    for key, hollow in HOLLOW.items() if marked else ():
+        if key in marked and w.form(group[0], key):
             wire.setdefault(key, hollow)
     if tool_calls:
         wire["tool_calls"] = tool_calls
