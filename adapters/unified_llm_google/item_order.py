@@ -31,21 +31,24 @@ class InTurn:
 
     def feed(self, event: Event) -> list[Event]:
         """The events that may go out now."""
-        place, choice = event.get("output_index"), event.get("choice", 0)
+        place = event["output_index"] if "output_index" in event else None
+        choice = event["choice"] if "choice" in event else 0
         if type(place) is not int or type(choice) is not int:  # an unknown event may have anything there
             return [event]
         if event["type"] == "response.output_item.added" and event["item"].get("type") in UNSTREAMED:
             self.aside.add((choice, place))
-        if (choice, place) in self.aside:
+        if self.aside and (choice, place) in self.aside:
             self.waiting.setdefault(choice, {}).setdefault(place, []).append(event)
             return [] if choice in self.current else self._next(choice)
-        if self.current.setdefault(choice, place) != place:
+        if choice not in self.current:
+            self.current[choice] = place
+        elif self.current[choice] != place:
             self.waiting.setdefault(choice, {}).setdefault(place, []).append(event)
             return []
         if event["type"] != _DONE:
             return [event]
         del self.current[choice]
-        return [event, *self._next(choice)]
+        return [event, *self._next(choice)] if choice in self.waiting else [event]
 
     def _next(self, choice: int) -> list[Event]:
         """The items that are done already, and the first that is not."""

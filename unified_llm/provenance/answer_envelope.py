@@ -220,12 +220,16 @@ def _has_neighbors(answer: list[Node]) -> bool:
 def _addable(item: Node, writer: Writer) -> bool:
     """Whether foreign opaque data without a field here is where an untrusted envelope may add it: calls and texts."""
     kind = item.get("type")
-    if not (is_shown_call(item) or kind == "message") or is_reply(item):
+    if kind != "message" and not is_shown_call(item):
         return False
     bearers = [item] if kind not in writer.carries else []
     if kind == "message":
         bearers += [part for part in parts_of(item) if type(part) is dict and part.get("type") not in writer.carries]
-    return any(not is_own(piece, writer) for bearer in bearers for piece in bearer.get("opaque") or ())
+    for bearer in bearers:
+        for piece in (bearer["opaque"] or ()) if "opaque" in bearer else ():
+            if not is_own(piece, writer):
+                return not is_reply(item)
+    return False
 
 
 def _uncarried(node: Node, writer: Writer, outside: bool) -> bool:

@@ -128,8 +128,12 @@ class Trail:
         Gives how many notes there are now.
         """
         news = self.reader.trace[mark:]
-        own = {id(event): event for event in events}
-        left = [pair for pair in news if id(pair[0]) not in own]
+        if len(events) == 1:
+            event = events[0]
+            left = [pair for pair in news if pair[0] is not event]
+        else:
+            own = set(map(id, events))
+            left = [pair for pair in news if id(pair[0]) not in own]
         end = mark + len(left)
         if left != news:
             self._forget(left, mark, end)

@@ -56,12 +56,13 @@ class ConverseWriter(BlockWriter):
         self.opened: Node = {}
 
     def feed(self, event: Event) -> list[Event]:
-        own = (event.get("extra") or {}).get(self.w.protocol) or {}
-        self.frame = own.get("frame") or {}
-        self.rest = own.get("rest") or {}
         kind = event["type"]
-        if self.frame.get("synthetic"):
-            return []
+        self.frame, self.rest = {}, {}
+        if "extra" in event:
+            own = (event["extra"] or {}).get(self.w.protocol) or {}
+            self.frame, self.rest = own.get("frame") or {}, own.get("rest") or {}
+            if self.frame.get("synthetic"):
+                return []
         if kind == FRAME:
             return [{"event": self.frame["event"], "data": self.frame["data"]}] if "event" in self.frame else []
         if kind == "response.created" and "name" in self.frame:

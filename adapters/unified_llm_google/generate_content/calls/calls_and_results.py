@@ -107,9 +107,16 @@ def read_function_call(w: Node, r: Reader) -> Node:
 
 def answers_among(wires: Any) -> list[Node]:
     """The results among the parts of an answer: Gemini executed those calls itself (`mcpServers`)."""
-    parts = [part for part in wires if type(part) is dict] if type(wires) is list else ()
-    found = [part.get("functionResponse", part.get("function_response")) for part in parts]
-    return [each for each in found if type(each) is dict]
+    found = []
+    for part in wires if type(wires) is list else ():
+        if type(part) is dict and not _RESULTS.isdisjoint(part):
+            result = part.get("functionResponse", part.get("function_response"))
+            if type(result) is dict:
+                found.append(result)
+    return found
+
+
+_RESULTS = frozenset(("functionResponse", "function_response"))
 
 
 def _is_answered(call: Node, answers: list[Node]) -> bool:

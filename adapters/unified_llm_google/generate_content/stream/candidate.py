@@ -329,14 +329,15 @@ class Candidate:
 def ends_with_call(data: Node, answers: dict[int, list[Node]]) -> bool:
     """Whether the last part of a frame is a whole call; the results in it are added to those of its candidates."""
     ends = False
-    wires = data.get("candidates")
+    wires = data["candidates"] if "candidates" in data else None
     for place, wire in enumerate(wires if type(wires) is list else ()):
-        content = wire.get("content") if type(wire) is dict else None
-        parts = content.get("parts") if type(content) is dict else None
+        content = wire["content"] if type(wire) is dict and "content" in wire else None
+        parts = content["parts"] if type(content) is dict and "parts" in content else None
         if type(parts) is not list or not parts:
             continue
-        last = parts[-1]
-        call = last.get("functionCall", last.get("function_call")) if type(last) is dict else None
+        last, call = parts[-1], None
+        if type(last) is dict and not _CALLS.isdisjoint(last):
+            call = last.get("functionCall", last.get("function_call"))
         if type(call) is dict and call and not call.keys() & {"partialArgs", "willContinue"}:
             ends = True
         found = answers_among(parts)
@@ -344,6 +345,9 @@ def ends_with_call(data: Node, answers: dict[int, list[Node]]) -> bool:
             index = wire.get("index", place)
             answers.setdefault(index if type(index) is int else place, []).extend(found)
     return ends
+
+
+_CALLS = frozenset(("functionCall", "function_call"))
 
 
 def _text_of(value: Any) -> str:

@@ -64,21 +64,24 @@ class StreamWriter(Ends):
             if kind == self.like[0] and self._goes_on(event):
                 return [self.more.event(event["delta"])]
             self.more = None
-        own = (event.get("extra") or {}).get(self.w.protocol) or {}
-        frame = own.get("frame") or {}
         if self.group:
             return self._gather(event)
-        self.own = self.own or "own" in frame or "synthetic" in frame
-        if "synthetic" in frame:
-            return []
+        own: Node = ((event["extra"] or {}).get(self.w.protocol) or {}) if "extra" in event else {}
+        frame: Node = own.get("frame") or {} if own else own
+        if frame:
+            self.own = self.own or "own" in frame or "synthetic" in frame
+            if "synthetic" in frame:
+                return []
         if kind == FRAME:
             return (
                 [{"event": frame["event"], "data": frame["data"], **frame.get("beside", {})}] if "data" in frame else []
             )
-        if frame.get("count", 1) > 1:
+        if frame and frame.get("count", 1) > 1:
             self.count, self.group = frame["count"] - 1, [event]
             return []
-        out = self._framed(self._events(kind, event, frame), event, own)
+        out = self._events(kind, event, frame)
+        if own:
+            out = self._framed(out, own)
         if kind in _REPEATED and len(out) == 1:
             self._learn(kind, event)
         return out
@@ -148,13 +151,10 @@ class StreamWriter(Ends):
             out = [wire_event("step.start", {"index": at, "step": wire})]
         else:
             out = [wire_delta(at, self._annotations(at, [each["annotation"] for each in group], own["frame"]))]
-        return self._framed(out, first, own)
+        return self._framed(out, own)
 
-    def _framed(self, out: list[Event], event: Event, own: Node) -> list[Event]:
+    def _framed(self, out: list[Event], own: Node) -> list[Event]:
         """The last wire event of an event gets back what its reader left of it."""
-        extra = event.get("extra")
-        if not extra:
-            return out
         frame, rest = own.get("frame") or {}, own.get("rest")
         if not out or not (frame or rest):
             return out

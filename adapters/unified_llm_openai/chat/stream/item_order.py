@@ -29,7 +29,7 @@ class Order:
 
     def take(self, event: Event) -> list[Event]:
         """The events that are written now: this one, none, or also those that waited for it."""
-        kind, at = event["type"], event.get("output_index", 0)
+        kind, at = event["type"], event["output_index"] if "output_index" in event else 0
         if type(at) is not int:
             return [event]  # events of unknown types are not checked
         if at in self.waiting:

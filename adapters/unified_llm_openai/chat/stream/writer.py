@@ -242,8 +242,10 @@ class ChatWriter:
         if kind in TERMINAL:
             return self._end(event)
         choice = self._choice(event)
-        deltas = [delta for each in self.orders[choice.index].take(event) for delta in choice.feed(each)]
-        out = [self._chunk(choice.index, delta, None, logprobs) for delta, logprobs in deltas]
+        out: list[Event] = []
+        for each in self.orders[choice.index].take(event):
+            for delta, logprobs in choice.feed(each):
+                out.append(self._chunk(choice.index, delta, None, logprobs))
         if out and kind in HOT and "choice" not in event:
             like = choice.more(event)
             if like is not None:
@@ -251,9 +253,10 @@ class ChatWriter:
         return out
 
     def _choice(self, event: Event) -> ChoiceWriter:
-        index = event.get("choice", 0)
-        choice = self.choices.get(index)
-        if choice is None:
+        index = event["choice"] if "choice" in event else 0
+        if index in self.choices:
+            choice = self.choices[index]
+        else:
             choice = self.choices[index] = ChoiceWriter(index, self.w)
             self.orders[index] = Order()
         return choice

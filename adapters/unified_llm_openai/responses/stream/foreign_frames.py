@@ -37,7 +37,7 @@ from ..turns.images import is_picture_item, picture_item
 from ..turns.results_in_calls import fold_result, is_open, key_of
 from ..turns.summaries import EVENTS_SUMMARIZED, summarized, wants_summary
 from .events import EVENTS, FAMILY, HOT, LIFECYCLE, SIMPLE, TERMINAL
-from .item_ends import EmptyTexts, add_late, draws, is_cut_off, rest_of
+from .item_ends import PART_ADDED, EmptyTexts, add_late, draws, is_cut_off, rest_of
 from .response_frames import ResponseFrames
 from .stream_state import ENDS, WHOLE, Place, beginning_of, late_text
 
@@ -107,14 +107,14 @@ class ForeignWriter(ResponseFrames):
             return []
         if self.state == "ended":
             return []
-        out = self._let_go(event)
+        out = self._let_go(event) if self.held is not None else []
         if self.opening is not None and not (
             draws(event, kind) and self.places.get(event.get("output_index", 0)) is self.opening
         ):
             out += self._open_message(self.opening)
-        if self.empty.takes(event, kind, self.places):
+        if (self.empty.held or kind == PART_ADDED) and self.empty.takes(event, kind, self.places):
             return out
-        for each in self.empty.released():
+        for each in self.empty.released() if self.empty.held else ():
             out += self._inside(each, each["type"], self.places[each.get("output_index", 0)])  # type: ignore[arg-type]
         if self.running and (kind in TERMINAL or kind == "error"):
             out += [each for call in tuple(self.running) for each in self._whole(*self.running.pop(call))]
@@ -122,7 +122,8 @@ class ForeignWriter(ResponseFrames):
             if kind in TERMINAL:
                 return [*out, *self._begun(), *self._end(event, kind)]
             return out + (self._error(event) if kind == "error" else self._lifecycle(event, kind))
-        out += self._begun()
+        if self.state != "progressed":
+            out += self._begun()
         if kind == "response.output_item.added":
             return out + self._added(event)
         place = self.places.get(event.get("output_index", 0), self)
@@ -327,7 +328,7 @@ class ForeignWriter(ResponseFrames):
         w = self.w
         if place.is_past(event.get("content_index")):
             return []  # of a part before an image: the whole response has it
-        owed = self._all(place.owed(event))
+        owed = self._all(place.owed(event)) if not place.told and place.kind in WHOLE else []
         place.told = place.told or bool(event.get("delta"))
         place.ended = place.ended or kind in ENDS
         if kind in SIMPLE and event.keys() <= SIMPLE[kind]:

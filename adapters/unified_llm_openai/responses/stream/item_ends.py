@@ -15,9 +15,12 @@ from ..turns.images import PICTURE_ITEMS
 from .events import TERMINAL
 from .stream_state import Place
 
-__all__ = ["EmptyTexts", "add_late", "draws", "is_cut_off", "rest_of"]
+__all__ = ["PART_ADDED", "EmptyTexts", "add_late", "draws", "is_cut_off", "rest_of"]
 
 Node = dict[str, Any]
+
+PART_ADDED = "response.content_part.added"
+"""The only event that an empty text begins with."""
 
 
 def add_late(
@@ -101,7 +104,7 @@ class EmptyTexts:
         if place is None:
             return False
         if not self.held:
-            begins = kind == "response.content_part.added" and bool(event.get("content_index"))
+            begins = kind == PART_ADDED and bool(event.get("content_index"))
             begins = begins and event["part"] == {"type": "output_text", "text": ""}
             self.held += [event] if begins else []
             return begins
