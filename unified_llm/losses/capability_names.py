@@ -142,13 +142,12 @@ class Naming:
     def _capability(self, node: Node, keys: Keys) -> str:
         """The capability declared for the field at `keys` below `node`, or for the node itself."""
         name, kind = self.name, node.get("type", "") if type(node) is dict else None
-        if len(keys) == 1 and node is not self.root and type(kind) is str:
-            known: dict[str, str] = CAPABILITY.get(kind, _NONE)
-            if keys[0] in known:
-                return known[keys[0]]
-        if len(keys) == 1 and node is self.root and keys[0] in CAPABILITY.get(name, ()):
-            return CAPABILITY[name][keys[0]]
-        if node is not self.root:
+        if node is self.root:
+            if len(keys) == 1 and keys[0] in CAPABILITY.get(name, ()):
+                return CAPABILITY[name][keys[0]]
+        else:
+            if type(kind) is str and kind in CAPABILITY and len(keys) == 1 and keys[0] in CAPABILITY[kind]:
+                return CAPABILITY[kind][keys[0]]
             name = kind if type(kind) is str and kind in CAPABILITY else self._name_of(node)
         value: Any = node
         for key in keys:
@@ -159,10 +158,10 @@ class Naming:
 
     def _name_of(self, node: Node) -> str:
         """The name of an untyped node (usage, finish, ...), from where it hangs."""
-        name = self._names.get(id(node))
-        if name is None:
-            name = self._names[id(node)] = self._named(node)
-        return name
+        known, names = id(node), self._names
+        if known not in names:
+            names[known] = self._named(node)
+        return names[known]
 
     def _named(self, node: Node) -> str:
         above = self._parent(node)

@@ -8,7 +8,7 @@ string}`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, Protocol
 
 from ..engine.adapter import Adapter, WireReader, WireWriter
@@ -56,20 +56,20 @@ class Frames(Protocol):
 class _Frames:
     """Those that are kept for the notes on them, and the last ones."""
 
-    __slots__ = ("_docs", "_last", "_recent")
+    __slots__ = ("_docs", "_recent")
 
-    def __init__(self, docs: dict[int, Any], recent: Iterable[tuple[int, Any]]) -> None:
+    def __init__(self, docs: dict[int, Any], recent: deque[tuple[int, Any]]) -> None:
         self._docs = docs
         self._recent = recent
-        self._last: dict[int, Any] | None = None
 
     def get(self, number: int, /) -> Any:
         """The data of an event, None where they are not known any longer."""
         if number in self._docs:
             return self._docs[number]
-        if self._last is None:
-            self._last = dict(self._recent)
-        return self._last.get(number)
+        for known, data in reversed(self._recent):  # mostly it is the last one
+            if known == number:
+                return data
+        return None
 
 
 class Pipe:
@@ -117,7 +117,7 @@ class Pipe:
         self.recent: deque[tuple[int, Any]] = deque(maxlen=64)
         self.weighing: Weighing = Weighing(source, target, "response", exchange, None, here.adapter)
         self.trail: Trail = Trail(self.reading, self.writing, self.origin, self.goal)
-        self.broken: BrokenOff = BrokenOff(self.reader, self.reading, self.writing, self.origin, self.goal)
+        self.broken: BrokenOff | None = None  # made with the first event that it follows
         tries = not trial and self.origin is not self.goal and self.reads
         self.unsent: HeldFrames | None = HeldFrames() if tries else None
         self.gave_up: bool = False
@@ -274,14 +274,19 @@ class Pipe:
 
     def _follow(self, events: list[Event], out: list[Event]) -> None:
         """Note the values of the answer, and report those that no frame has, where an error ends the stream."""
+        if not events:
+            return
+        broken = self.broken
+        if broken is None:
+            broken = self.broken = BrokenOff(self.reader, self.reading, self.writing, self.origin, self.goal)
         for event in events:
             kind = event["type"]
             if kind == "error":
                 self._report(events, out)
-                self.writing.raw += self.broken.entries(self.sent > 0 or len(out) > 1)
+                self.writing.raw += broken.entries(self.sent > 0 or len(out) > 1)
                 self._report(events, out, new=True)
             elif kind in FOLLOWED:
-                self.broken.feed(event)
+                broken.feed(event)
             if kind == "error" or kind == "response.failed":
                 self._report(events, out)
                 self._report_unsent()

@@ -208,12 +208,13 @@ class ForeignWriter(ResponseFrames):
             self.places[event.get("output_index", 0)] = None
             return []
         opening = written[0]
-        wire = complete_item({**opening}, w, self.next, status="in_progress")
-        del w.raw[mark:]
-        if wire["type"] != "message":
+        if opening["type"] != "message":
+            wire = complete_item({**opening}, w, self.next, status="in_progress")
+            del w.raw[mark:]
             return self._open(event, wire)[1]
-        self.opening = self.places[event.get("output_index", 0)] = Place(self.next, wire, is_open=False)
+        self.opening = Place(self.next, {"id": None, **opening}, is_open=False)
         self.opening.opening = opening
+        self.places[event.get("output_index", 0)] = self.opening
         return []
 
     def _open_message(self, place: Place) -> list[Event]:
