@@ -149,16 +149,19 @@ def short_way(reads: ReadMore, writes: WriteMore, *, as_it_came: bool = False) -
 def _objects(event: Event, paths: tuple[Path, ...]) -> dict[Path, Event]:
     """The objects on the ways to a text, copied, each by its own path: first the event, then its data."""
     copies: dict[Path, Any] = {(): event.copy()}
+    objects: dict[Path, Event] = {(): copies[()]}
     for path in paths:
-        for depth in range(1, len(path)):
-            if path[:depth] not in copies:
-                around = copies[path[: depth - 1]]
-                inner = copies[path[:depth]] = around[path[depth - 1]] = around[path[depth - 1]].copy()
-                if type(inner) is not dict and len(inner) != 1:
-                    raise ValueError(
-                        f"{path[depth - 1]!r} has {len(inner)} elements, and the text is to be in its only one"
-                    )
-    return {place: each for place, each in copies.items() if type(each) is dict}
+        around, place = copies[()], ()
+        for key in path[:-1]:
+            place = (*place, key)
+            if place not in copies:
+                inner = copies[place] = around[key] = around[key].copy()
+                if type(inner) is dict:
+                    objects[place] = inner
+                elif len(inner) != 1:
+                    raise ValueError(f"{key!r} has {len(inner)} elements, and the text is to be in its only one")
+            around = copies[place]
+    return objects
 
 
 # Deltas that send nothing yet, because what they are pieces of goes out whole.

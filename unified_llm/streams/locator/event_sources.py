@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from ...foundation.json_paths import Keys, at, ids_below, once, paths_below, pointer
@@ -347,8 +346,8 @@ class Trail:
             near = [(self.reader.number, self.reader.doc, 2)]
             if known in self._numbers:
                 near.append((self._numbers[known], docs.get(self._numbers[known] or 0), 3))
-            last = islice(reversed(self._unwalked), _LAST)
-            for number, doc, depth in chain(near, ((number, docs.get(number), 1) for number in last)):
+            near += [(number, docs.get(number), 1) for number in self._unwalked[: -_LAST - 1 : -1]]
+            for number, doc, depth in near:
                 if doc is wire:
                     return (number, "data")
                 place = within(doc, wire, depth)

@@ -109,8 +109,9 @@ class GenerateContentReader:
 
     def _counts(self, number: int | None, data: Node) -> None:
         """Note the frame of each count: one that no later frame repeats stays."""
-        self.told["usageMetadata"] = (number, data)
-        self.counts.update(dict.fromkeys(data["usageMetadata"], (number, data)))
+        self.told["usageMetadata"] = here = (number, data)
+        for key in data["usageMetadata"]:
+            self.counts[key] = here
 
     def close(self) -> list[Event]:
         self._note_counted(self.r.number)
