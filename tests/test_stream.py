@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
+from unified_llm.engine.pairs.reading import Reader
+from unified_llm.engine.registry import adapter
 from unified_llm.streams.collect_and_decompose import collect, decompose
 from unified_llm.streams.grammar import BUILDS, CLASS, FRAME, ITEM, RESPONSE, Grammar
 
@@ -219,3 +221,37 @@ def test_a_wire_event_may_come_without_a_name() -> None:
     events = [{"data": chunk}, {"data": "[DONE]"}]
     named = [{"event": None, **event} for event in events]
     assert list(ul.read_stream(events, "openai-chat")) == list(ul.read_stream(named, "openai-chat"))
+
+
+def test_what_is_added_to_the_usage_at_the_end_is_told_where_it_stands() -> None:
+    """The counts that Messages demands and a chat stream has not are those of `message_delta`, where a client adds up.
+
+    https://docs.claude.com/en/api/messages-streaming
+    """
+    chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    choice = {"index": 0, "delta": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}
+    frames = [{"event": None, "data": {**chunk, "choices": [choice]}}, {"event": None, "data": "[DONE]"}]
+    stream = ul.convert_stream(iter(frames), source="openai-chat", target="anthropic-messages")
+    kinds = [event["event"] for event in stream]
+    added = [loss.path for loss in stream.losses if loss.fate == "added" and "usage" in loss.capability]
+    assert added == [f"/{kinds.index('message_delta')}/data/usage"]
+
+
+@pytest.mark.parametrize("source", ["anthropic-messages", "google-generate-content", "google-interactions"])
+def test_frames_are_kept_for_their_own_protocol_alone(source: str) -> None:
+    """Another protocol's writer sends none of them again: `Reader.frames`."""
+    answer = {
+        "id": "r", "status": "completed", "model": "m",
+        "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi"}]}],
+    }  # fmt: skip
+    frames = list(ul.write_stream(ul.decompose(answer), source))
+    streams = adapter(source).streams
+    kept = {}
+    for own in (True, False):
+        reading = Reader(source)
+        reading.frames = own
+        reader = streams.reader(reading)
+        events = [event for frame in frames for event in reader.feed(frame)] + reader.close()
+        kept[own] = ["frame" in event.get("extra", {}).get(source, {}) for event in events]
+        assert "Hi" in [event.get("delta") for event in events]
+    assert any(kept[True]) and not any(kept[False])
