@@ -26,6 +26,14 @@ ANSWERS: dict[str, list[Node]] = {
     "signed": [SIGNED, RESULT, SPOKEN],
     "thought of": [THOUGHT, SIGNED, RESULT, SPOKEN],
     "at the end": [SPOKEN, SIGNED, RESULT],
+    "a thought between": [
+        SIGNED,
+        THOUGHT,
+        {**OPEN, "signature": "Q0FMTDI="},
+        RESULT,
+        {**RESULT, "call_id": "c2"},
+        SPOKEN,
+    ],
     "two at once": [SIGNED, OPEN, {**RESULT, "call_id": "c2"}, RESULT, SPOKEN],
 }
 

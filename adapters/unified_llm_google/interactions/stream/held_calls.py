@@ -20,10 +20,12 @@ Event = dict[str, Any]
 Node = dict[str, Any]
 
 _ENDS = frozenset((*TERMINAL, "error"))
+# What stands between calls and their results.
+_AMONG = frozenset((RESULT, "reasoning"))
 
 
 class HeldCalls:
-    """The events of calls, and of results of these, until a step of another kind begins or the stream ends."""
+    """The events of calls, their results and thoughts among them, until another step begins or the stream ends."""
 
     def __init__(self, r: Reader) -> None:
         self.r = r
@@ -40,7 +42,7 @@ class HeldCalls:
             kind, place = event["type"], event.get("output_index")
             if kind == "response.output_item.added":
                 item = event["item"].get("type")
-                if item == CALL or (item == RESULT and self.nodes):
+                if item == CALL or (item in _AMONG and self.nodes):
                     self.nodes[place] = [event["item"]]
                 else:
                     out += self.release()
@@ -60,7 +62,7 @@ class HeldCalls:
         waiting = self.waiting.setdefault(call_id_of(item), [])
         if item.get("type") == CALL:
             waiting.append(place)
-        elif waiting:
+        elif item.get("type") == RESULT and waiting:
             settle((*self.nodes[waiting.pop(0)], *self.nodes[place]), self.r)
 
     def release(self) -> list[Event]:
