@@ -52,7 +52,7 @@ def said(events: list[Node], source: str) -> Told:
             content = item.get("content") or ()
             parts = [{"text": content}] if isinstance(content, str) else content
             texts += [part.get("text") or part.get("refusal") or "" for part in parts]
-        elif item["type"] == "function_call":
+        elif item["type"] == "function_call" and item.get("executor") != "provider":
             calls.append((item["name"], arguments(item.get("arguments"))))
         elif item["type"] == "custom_tool_call":
             calls.append((item["name"], {"input": item["input"]}))

@@ -247,13 +247,13 @@ def test_the_id_that_pairs_a_result_with_the_call_it_stands_in_is_reported(strea
     assert told[0].path.endswith(f"{end}/tool_use_id")
 
 
-def test_an_answered_call_that_failed_is_not_completed() -> None:
-    call = {"type": "function_call", "id": "c", "name": "f", "arguments": {}}
-    body = of_google(call, {"type": "function_result", "call_id": "c", "is_error": True, "result": "no pier"})
+def test_a_result_that_failed_is_not_completed() -> None:
+    """A stored interaction may begin with the results that it was given, whose calls are in the one before."""
+    body = of_google({"type": "function_result", "call_id": "c", "is_error": True, "result": "no pier"})
     done = convert(body, INTERACTIONS, RESPONSES)
-    result = done.value["output"][1]
+    result = done.value["output"][0]
     assert (result["type"], result["output"], result["status"]) == ("function_call_output", "no pier", "incomplete")
-    assert {loss.path: loss.fate for loss in done.losses}["/steps/1/is_error"] == "approximated"
+    assert {loss.path: loss.fate for loss in done.losses}["/steps/0/is_error"] == "approximated"
     ends = [each["item"] for each in frames(body, INTERACTIONS, RESPONSES) if "item" in each]
     assert ends[-1]["status"] == "incomplete"
 
