@@ -78,3 +78,35 @@ def test_an_error_in_a_list_keeps_its_message() -> None:
     assert (done.value["error"]["message"], done.value["error"]["type"]) == ("busy", "rate_limit_error")
     assert {loss.path for loss in done.losses if loss.side == "source"} == {"/0/error/code", "/0/error/status"}
     assert [(loss.path, loss.fate) for loss in done.losses if loss.side == "target"] == [("/error/code", "added")]
+
+
+# ---- the two protocols of one provider -------------------------------------------------------------------------------
+
+# The documented codes of Interactions and of google.rpc, with the HTTP status of both.
+SISTERS = [
+    ("invalid_request", "INVALID_ARGUMENT", 400),
+    ("failed_precondition", "FAILED_PRECONDITION", 400),
+    ("out_of_range", "OUT_OF_RANGE", 400),
+    ("permission_denied", "PERMISSION_DENIED", 403),
+    ("not_found", "NOT_FOUND", 404),
+    ("already_exists", "ALREADY_EXISTS", 409),
+    ("aborted", "ABORTED", 409),
+    ("cancelled", "CANCELLED", 499),
+    ("unimplemented", "UNIMPLEMENTED", 501),
+    ("deadline_exceeded", "DEADLINE_EXCEEDED", 504),
+]
+
+
+@pytest.mark.parametrize(("code", "word", "status"), SISTERS)
+def test_a_word_of_google_stays_what_it_is_in_the_sister_protocol(code: str, word: str, status: int) -> None:
+    """`ABORTED` is worth a retry, `ALREADY_EXISTS` is not."""
+    pair: dict[str, Any] = {"kind": "error", "http": {"status": status}}
+    given = {"error": {"code": status, "message": "x", "status": word}}
+    done = ul.convert(given, source="google-generate-content", target="google-interactions", **pair)
+    assert (done.value, done.http["status"], list(done.losses)) == (
+        {"error": {"code": code, "message": "x"}},
+        status,
+        [],
+    )
+    back = ul.convert(done.value, source="google-interactions", target="google-generate-content", **pair)
+    assert (back.value["error"]["status"], back.value["error"]["code"]) == (word, status)

@@ -183,13 +183,16 @@ def _write_fields(c: Node, w: Writer, kind: str) -> Node:
         wire["message"] = c.pop("message", None) or ""
     details = c.pop("details", None)
     details = list(details) if type(details) is list else []
-    if type(c.get("code")) is str:
+    word = c["code"].upper() if type(c.get("code")) is str else None
+    if word is not None:
         place = w.form(c, "reason")
         details.insert(place if type(place) is int else len(details), {"@type": INFO, "reason": c.pop("code")})
     if native is not None and w.form(c, "type") == kind:
         wire["status"] = c.pop("native_type")
     elif w.form(c, "status") != "absent":
-        wire["status"] = ERROR_TYPES.writes.get(kind, "UNKNOWN")
+        # Its sister protocol has the same words in small letters.
+        same = word is not None and not own and lookup(ERROR_TYPES.reads, word) == kind
+        wire["status"] = word if same else ERROR_TYPES.writes.get(kind, "UNKNOWN")
         if _typed(wire["status"], wire.get("message"), details, None) != kind:
             c["type"] = Fated("approximated", f"sent as {wire['status']!r}")
     write_retry(c, details, w)

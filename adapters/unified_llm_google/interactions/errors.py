@@ -151,6 +151,13 @@ def _pop_http(c: Node, w: Writer) -> None:
     pop_hints(c, w)
 
 
+def _sister_word(c: Node, class_: str | None) -> str | None:
+    """The code that is the word of the sister protocol in small letters, where it has the same class."""
+    native = c.get("native_type")
+    word = native.lower() if type(native) is str else None
+    return word if word is not None and TYPES.get(word) == _AS.get(class_, class_) else None
+
+
 def write_error_body(c: Node, w: Writer) -> Node:
     """`{code, message}` of an error whose class is in the writer's context."""
     class_ = w.context["class"]
@@ -170,6 +177,9 @@ def write_error_body(c: Node, w: Writer) -> Node:
         same or TYPES.get(code) == _AS.get(class_, class_) or (w.source in (None, w.protocol) and code not in TYPES)
     ):
         wire["code"] = c.pop("code")
+    elif code is None and (word := _sister_word(c, class_)) is not None:
+        del c["native_type"]
+        wire["code"] = word
     elif code is not None or class_ != "other" or w.form(c, "code") not in ("unread", "absent"):
         wire["code"] = CODES.get(_AS.get(class_, class_ or ""), CODES["server_error"])[0]
         if code is not None:
