@@ -196,6 +196,7 @@ FINER = {
     (CHAT, RESPONSES): {word: word for word in ("tokens", "server_error", "invalid_request_error")},
     (CHAT, INTERACTIONS): {"model_not_found": "model_not_found"},
 }
+SISTERS = {(INTERACTIONS, "already_exists"): "ALREADY_EXISTS", (GENERATE, "FAILED_PRECONDITION"): "failed_precondition"}
 
 
 @pytest.mark.parametrize("target", PROTOCOLS)
@@ -211,6 +212,9 @@ def test_trap_170_an_error_is_of_the_same_class_everywhere(
     # A timeout keeps its status: a 408 is the client's, a 504 the server's, and clients retry by the status.
     if kind == "timeout":
         sent, code = status, status if target == GENERATE else code
+    if {source, target} == {GENERATE, INTERACTIONS} and type(body) is dict and type(body["error"]) is dict:
+        said = SISTERS.get((source, body["error"].get("status" if source == GENERATE else "code")))
+        word, code = (said or word, code) if target == GENERATE else (word, said or code)
     assert done.http["status"] == sent
     finer = FINER.get((source, target), {})
     given = body["error"] if finer and type(body) is dict else {}

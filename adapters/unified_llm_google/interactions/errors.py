@@ -154,8 +154,10 @@ def _pop_http(c: Node, w: Writer) -> None:
 def _sister_word(c: Node, class_: str | None) -> str | None:
     """The code that is the word of the sister protocol in small letters, where it has the same class."""
     native = c.get("native_type")
-    word = native.lower() if type(native) is str else None
-    return word if word is not None and TYPES.get(word) == _AS.get(class_, class_) else None
+    if type(native) is not str or not native.isupper():
+        return None
+    word = native.lower()
+    return word if class_ is not None and TYPES.get(word) == _AS.get(class_, class_) else None
 
 
 def write_error_body(c: Node, w: Writer) -> Node:
