@@ -134,10 +134,11 @@ $(AGENTS)/.stamp: tests/agent_clis/package.json
 	@mkdir -p $(@D) && cp $< $(@D) && cd $(@D) && npm install --no-package-lock --no-audit --no-fund --loglevel=error
 	@touch $@
 
-$(NODE)/.stamp: tests/node_clients/package.json
-	@command -v npm >/dev/null || { echo "npm (of Node.js 20 or newer) was not found"; exit 1; }
+# With the Node.js that pyright brings: they require a newer one than some systems have.
+$(NODE)/.stamp: tests/node_clients/package.json | $(VENV)/.stamp-dev
 	@echo "Installing SDKs and frameworks of npm into $(NODE) (once)"
-	@mkdir -p $(@D) && cp $< $(@D) && cd $(@D) && npm install --no-package-lock --no-audit --no-fund --loglevel=error
+	@mkdir -p $(@D) && cp $< $(@D)
+	@PYTHONPATH=tests $(VENV)/bin/python -m node_clients.runtime install --prefix $(@D) --no-package-lock --no-audit --no-fund --loglevel=error
 	@touch $@
 
 # One environment for each framework: they require different versions of the same SDKs.

@@ -22,6 +22,7 @@ from gateway.served import Served
 from gateway.strict_upstreams import strict_upstreams
 from node_clients import recorded
 from node_clients.exceptions import KNOWN
+from node_clients.runtime import NODE
 from oracles.service import SURFACES, Service
 from unified_llm.gateway.app import Gateway
 from unified_llm.gateway.configuration.config import Config
@@ -41,7 +42,7 @@ Result = dict[str, Any]
 
 def results(program: str, url: str, packages: Path, upstreams: list[str], patience: float) -> Iterator[Result]:
     """What each check of a program came to. Raises `CalledProcessError` or `TimeoutExpired` if it does not end well."""
-    command = ["node", str(packages / f"{program}.mjs"), url, ",".join(upstreams)]
+    command = [NODE, str(packages / f"{program}.mjs"), url, ",".join(upstreams)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=patience, check=True)
     for line in done.stdout.splitlines():
         if line.startswith('{"client":'):

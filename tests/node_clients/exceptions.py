@@ -18,17 +18,6 @@ _KNOWN: dict[str, tuple[tuple[str, ...], str]] = {
         (RESPONSES,),
         "openai-chat/stream/custom_tool_call openai-chat/stream/everything openai-chat/stream/mixed_tool_calls",
     ),
-    "its schema has no compaction": (
-        (RESPONSES,),
-        "anthropic-messages/response/compaction pai-84514ecb04 ver-4dd400fb0f",
-    ),
-    "its schema demands the text of a compaction, which may be null": (
-        (MESSAGES,),
-        """
-        openai-responses/response/compact_endpoint openai-responses/response/compaction
-        openai-responses/response/open_responses_extension ver-cc7058e936 pai-8ac23d6ff3
-        """,
-    ),
     "its schema has no search_result_location": (
         (MESSAGES,),
         "amazon-converse/response/citations amazon-converse/stream/citations",
@@ -51,6 +40,16 @@ _KNOWN: dict[str, tuple[tuple[str, ...], str]] = {
     "a call of the client's shell is one of its function bash": (
         (MESSAGES,),
         "openai-responses/response/shell_call openai-responses/stream/shell_call ver-77e0243f4c",
+    ),
+    "a call of the client's computer is one of its function computer": (
+        (MESSAGES,),
+        """
+        openai-responses/response/computer_call openai-responses/response/computer_call_click
+        openai-responses/response/computer_call_double_click openai-responses/response/computer_call_keypress
+        openai-responses/response/computer_call_move openai-responses/response/computer_call_screenshot
+        openai-responses/response/computer_call_scroll openai-responses/response/computer_call_type
+        openai-responses/response/computer_call_wait openai-responses/stream/computer_call
+        """,
     ),
     "it reads the choices of a stream as one": (BOTH, "google-generate-content/stream/two_candidates_in_turns"),
     "it reads the candidates of a stream as one": (

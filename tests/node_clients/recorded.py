@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import unified_llm as ul
 from corpus import fixtures, recorded
+from node_clients.runtime import NODE
 from unified_llm import suite
 from unified_llm.foundation.errors import UnifiedLLMError
 
@@ -94,7 +95,7 @@ def results(packages: Path, sources: Sequence[str] | None, patience: float) -> I
     """One result for each case, as those of the programs: `problem` is None where nothing is wrong."""
     found = list(cases(sources or ul.protocols()))
     given = [{"client": c.client, "streamed": c.record["kind"] == "stream", "body": c.sent.decode()} for c in found]
-    command = ["node", str(packages / f"{PROGRAM}.mjs")]
+    command = [NODE, str(packages / f"{PROGRAM}.mjs")]
     lines = "".join(json.dumps(each) + "\n" for each in given)
     done = subprocess.run(command, input=lines, stdout=subprocess.PIPE, text=True, timeout=patience, check=True)
     for case, line in zip(found, done.stdout.removesuffix("\n").split("\n"), strict=True):
@@ -162,7 +163,10 @@ def expected(says: Node, client: str) -> Node:
     if client != "ai, OpenAI-compatible":
         notes = [note for part in parts for note in part.get("annotations") or ()]
         cited = ("url_citation",) if target == "google-generate-content" else ("url_citation", "place_citation")
-        told["urls"] = sorted({note["url"] for note in notes if note["type"] in cited and note.get("url")})
+        urls = {note["url"] for note in notes if note["type"] in cited and note.get("url")}
+        if client == "ai, OpenAI Responses":  # where a search has its sources, the client takes those instead
+            urls = {hit["url"] for item in items for hit in _hits(item)} or urls
+        told["urls"] = sorted(urls)
     usage = says.get("usage") or {}
     given, of_tools = usage.get("input_tokens") or 0, (usage.get("input_tokens_details") or {}).get("tool_tokens") or 0
     told["input"] = (given, given - of_tools) if target == "google-generate-content" else (given,)
@@ -184,6 +188,12 @@ def _calls(item: Node, target: str) -> Iterator[tuple[str, Any]]:
         yield item["name"], {"_raw": arguments} if isinstance(arguments, str) and target not in OPENAI else arguments
     elif item["type"] == "custom_tool_call":
         yield item["name"], item["input"] if target in OPENAI else {"input": item["input"]}
+
+
+def _hits(item: Node) -> list[Node]:
+    """The pages that a search of the provider's found."""
+    found = item.get("results") if item["type"] == "web_search_result" else None
+    return [hit for hit in found or () if hit.get("url")]
 
 
 def _is_rollout(says: Node) -> bool:
