@@ -191,6 +191,29 @@ def test_a_rate_limit_has_openais_code(source: str, body: Any, http: Any, target
     assert class_of(done.value, target, 429) == "rate_limit"
 
 
+@pytest.mark.parametrize("target", [CHAT, RESPONSES, "openai-responses:open-responses"])
+@pytest.mark.parametrize(
+    ("source", "body", "fates"),
+    [
+        (MESSAGES, {"error": {"type": "not_found_error", "message": "model: claude-9"}}, ["added"]),
+        (GENERATE, {"error": {"code": 404, "status": "NOT_FOUND", "message": "models/x is not found"}}, ["added"]),
+        (INTERACTIONS, {"error": {"code": "not_found", "message": "Model 'x' was not found."}}, ["approximated"]),
+        (INTERACTIONS, {"error": {"code": "model_not_found", "message": "Model 'x' was not found."}}, []),
+    ],
+)
+def test_a_missing_model_has_openais_code(source: str, body: Any, fates: list[str], target: str) -> None:
+    """Codex ends a turn for `model_not_found`, and sends it eleven times more for a 404 without it."""
+    done = ul.convert(body, source=source, target=target, kind="error", http={"status": 404})
+    assert done.http["status"] == 404 and done.value["error"]["code"] == "model_not_found"
+    assert [loss.fate for loss in done.losses if loss.path == "/error/code"] == fates
+
+
+def test_something_else_that_is_missing_has_not() -> None:
+    body: Any = {"error": {"type": "not_found_error", "message": "File not found: file_1"}}
+    done = ul.convert(body, source=MESSAGES, target=RESPONSES, kind="error", http={"status": 404})
+    assert done.value["error"]["code"] is None
+
+
 @pytest.mark.parametrize("source", [MESSAGES, GENERATE])
 def test_a_rate_limit_in_a_stream_has_openais_code(source: str) -> None:
     body: Any = {"type": "rate_limit_error", "message": "m"}

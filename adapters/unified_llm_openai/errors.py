@@ -113,8 +113,11 @@ CODE_OF = {
 }
 # The code that comes with a class whose type word has its meaning already: clients of OpenAI look at either.
 _USUAL_CODE = {"rate_limit": "rate_limit_exceeded"}
-# Where a code may be null: in errors of these protocols, and in those that were made by hand.
-_WITH_CODES = (None, "openai-chat", "openai-responses")
+# What is missing is told by the message alone: "model: x", "models/x is not found", "Model 'x' was not found".
+_MODEL = re.compile(r"\bmodels?\b", re.IGNORECASE)
+_NO_MODEL = "model_not_found"
+# Where a code may be null: in errors of these protocols. One without a source is made of what a client raised.
+_WITH_CODES = ("openai-chat", "openai-responses")
 STATUS = {
     "invalid_request": 400,
     "authentication": 401,
@@ -206,6 +209,15 @@ def fit_code(kind: str, c: Node, wire: Node, w: Writer) -> None:
     if kind in _USUAL_CODE and code is None and w.source not in _WITH_CODES:
         wire["code"] = _USUAL_CODE[kind]
         w.added(wire, "code")
+        return
+    if kind == "not_found" and w.source not in _WITH_CODES and _MODEL.search(str(wire.get("message"))):
+        # Codex sends the same request eleven times more without it.
+        if code is None:
+            wire["code"] = _NO_MODEL
+            w.added(wire, "code")
+        elif code == kind:  # the word of Interactions for whatever is missing
+            wire["code"] = _NO_MODEL
+            c["code"] = Fated("approximated", f"sent as {_NO_MODEL!r}")
         return
     # A code of our own for an account that is used up is finer than the general one.
     own = kind == "quota" and code and w.source is None

@@ -182,3 +182,21 @@ def test_an_answer_that_cannot_be_used_is_a_bad_gateway(house: House, protocol: 
         reply = house.ask(gateway, "POST", path, content=content, headers={"content-type": "application/json"})
         found[client] = reply.status_code
     assert found == dict.fromkeys(ASKED, 502)
+
+
+@pytest.mark.parametrize("client", ["openai-chat", "openai-responses"])
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        ("[[error 429]]", "rate_limit_exceeded"),
+        ('[[error 404 message=\\"The model x was not found.\\"]]', "model_not_found"),
+    ],
+)
+@upstreams
+def test_errors_of_any_upstream_have_the_codes_of_openai(
+    house: House, protocol: str, client: str, fault: str, code: str
+) -> None:
+    path, body = ASKED[client]
+    content = json.dumps({**body, "model": protocol}).replace("{text}", fault)
+    reply = house.ask(house.gateway(), "POST", path, content=content, headers={"content-type": "application/json"})
+    assert reply.json()["error"]["code"] == code
