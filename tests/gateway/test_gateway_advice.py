@@ -55,3 +55,20 @@ def test_a_loss_that_is_refused_names_no_argument(house: House, stream: bool) ->
     error = response.json()["error"]
     assert (response.status_code, error["code"]) == (400, "capability_lost")
     assert error["message"].endswith("lost: anthropic-messages has no seed)")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_state_that_an_upstream_lacks_names_no_python(house: House, stream: bool) -> None:
+    """A client that names a response by a number: the gateway stores none under it."""
+    body = {"model": "openai-chat", "input": "Hi", "previous_response_id": 5, "stream": stream}
+    response = house.ask(house.gateway(), "POST", "/v1/responses", json=body)
+    message = response.json()["error"]["message"]
+    assert response.status_code == 400 and message.endswith("(OpenAI Chat Completions) does not keep it")
+
+
+def test_a_number_that_is_too_long_names_no_python(house: House) -> None:
+    content = b'{"model": "openai-chat", "max_tokens": 1%b, "messages": []}' % (b"0" * 6_000)
+    headers = {"content-type": "application/json"}
+    response = house.ask(house.gateway(), "POST", "/v1/chat/completions", content=content, headers=headers)
+    message = response.json()["error"]["message"]
+    assert response.status_code == 400 and "4300 digits" in message and "sys." not in message

@@ -155,7 +155,10 @@ def parse(data: bytes | bytearray | memoryview | str, notes: list[Keys] | None =
     except RecursionError as error:
         raise InvalidBody("", _TOO_DEEP) from error
     except ValueError as error:
-        raise error if isinstance(error, InvalidBody) else InvalidBody("", f"not JSON: {error}") from error
+        if isinstance(error, InvalidBody):
+            raise
+        why = str(error).partition("; use sys.")[0]  # which the sender of a long number cannot
+        raise InvalidBody("", f"not JSON: {why}") from error
 
 
 class Parsed:

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from ...engine.adapter import Adapter
 from ...engine.registry import split
 from ...foundation.errors import APIError, CapabilityRefused, InvalidRequestError, NotFoundError
+from ...foundation.hints import Code, Each, Hint, Piece
 from ...foundation.usage_errors import InvalidArgument
 from ...losses import Loss, Losses
 from ...passes.convert import Converted
@@ -28,10 +29,10 @@ Node = dict[str, Any]
 
 PREVIOUS = "previous_response_id"
 _STATE = {PREVIOUS: "state.previous_response", "conversation": "state.conversation", "background": "state.background"}
-_REMEDY = {
-    PREVIOUS: "pass previous=<the result>, or keep answers with Client(store=MemoryStore())",
-    "conversation": "pass the items as input=, or previous=<the result>",
-    "background": "leave it out, or keep answers with Client(store=MemoryStore())",
+_REMEDY: dict[str, Piece] = {
+    PREVIOUS: Code("pass previous=<the result>, or keep answers with Client(store=MemoryStore())"),
+    "conversation": Code("pass the items as input=, or previous=<the result>"),
+    "background": Hint("leave it out", Each((Code("keep answers with Client(store=MemoryStore())"),), before=", or ")),
 }
 
 
@@ -127,7 +128,8 @@ def check_state(body: Any, source: str | None, upstream: Upstream) -> None:
         if key is None or not body.get(key) or (given is not None and name == "background"):
             continue
         if takes(known, name) is None or (given is not None and given is not known and name != PREVIOUS):
-            why = f"{upstream.name} ({known.title}) does not keep it; {_REMEDY[name]}"
+            remedy = _REMEDY[name]
+            why = Hint(f"{upstream.name} ({known.title}) does not keep it", Each((remedy,), before="; "))
             raise CapabilityRefused(f"/{key}", capability, why)
 
 
