@@ -31,7 +31,10 @@ def upstream(answer: Any) -> ul.Upstream:
     ("answer", "told"),
     [
         (httpx2.ConnectError("refused"), "connection"),
-        (httpx2.Response(302, headers={"location": "http://login.test/"}), "the server redirects to http://login.test/"),
+        (
+            httpx2.Response(302, headers={"location": "http://login.test/"}),
+            "the server redirects to http://login.test/",
+        ),
         (httpx2.Response(502, html="<html><title>Bad gateway</title></html>"), "an HTML page ('Bad gateway')"),
         (httpx2.Response(200, html="<html>Log in</html>"), ""),
         (httpx2.LocalProtocolError("Illegal header value"), "the request cannot be sent"),

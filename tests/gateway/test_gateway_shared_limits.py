@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from gateway.serving import House
 from gateway.test_gateway_quota import BODY, USED, keys, post
 from unified_llm.gateway.access.callers import Key
-from unified_llm.gateway.access.windows import Window
+from unified_llm.gateway.access.windows import Fixed, Moving, Window
 from unified_llm.gateway.configuration.config import StateSettings
 from unified_llm.gateway.responses.replies import Refusal
 from unified_llm.gateway.state import counters as shared
@@ -184,3 +184,41 @@ def test_parallel_is_counted_in_each_process(house: House, database: str) -> Non
     for node in nodes:
         with node.counted(Key("blue")), pytest.raises(Refusal, match="1 parallel"):
             node.quota.enter(Key("blue"))
+
+
+YEAR = 31_536_000
+
+
+def test_a_window_of_before_the_clock_was_set_back_ends_in_time(house: House, database: str) -> None:
+    """A node that started in another year: its windows would keep their keys out until then."""
+    (node,) = gateways(house, database, {"limits": ["100 tokens/hour"]}, 1)
+    assert [post(house, node).status_code for _ in range(2)] == [200, 429]
+    settle(house, node)
+
+    async def moved() -> None:
+        async with node.store.connection(write=True) as connection:
+            await connection.execute(sa.update(counters).values(ends=int(time.time()) + YEAR))
+        node.counters._known.clear()
+        await node.counters.open()
+
+    house.run(moved())
+    assert post(house, node).status_code == 200  # until the next use nothing is known of its window
+    settle(house, node)
+    house.run(node.counters.open())
+    refused = post(house, node)
+    assert refused.status_code == 429 and 0 < int(refused.headers["retry-after"]) <= 3_600
+
+
+@pytest.mark.parametrize("windows", [Fixed, Moving])
+def test_windows_in_memory_are_no_longer_by_what_the_clock_was_set_back(
+    windows: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted, window, now = windows(), Window("requests/blue/hour", 3_600), time.time()
+    monkeypatch.setattr(time, "time", lambda: now + YEAR)
+    counted.add(window, 2)
+    monkeypatch.setattr(time, "time", lambda: now)
+    assert (counted.used(window), counted.ends(window), counted.clears(window)) == (2, now + 3_600, now + 3_600)
+    counted.add(window)
+    assert counted.used(window) == 3
+    monkeypatch.setattr(time, "time", lambda: now + 3_601)
+    assert counted.used(window) == 0

@@ -52,12 +52,11 @@ class Fixed:
 
     def used(self, window: Window) -> int:
         """The uses in a window."""
-        count, ends = self._kept.get(window.name, _NONE)
-        return count if ends > time.time() else 0
+        return self._current(window)[0]
 
     def ends(self, window: Window, over: int = 0) -> float:
         """When the window ends."""
-        return max(self._kept.get(window.name, _NONE)[1], time.time())
+        return max(self._current(window)[1], time.time())
 
     def clears(self, window: Window) -> float:
         """When the window ends."""
@@ -65,9 +64,16 @@ class Fixed:
 
     def add(self, window: Window, amount: int = 1) -> None:
         """Count uses."""
+        count, ends = self._current(window)
+        self._kept[window.name] = (count + amount, ends or time.time() + window.seconds)
+
+    def _current(self, window: Window) -> tuple[int, float]:
         now = time.time()
         count, ends = self._kept.get(window.name, _NONE)
-        self._kept[window.name] = (count + amount, ends) if ends > now else (amount, now + window.seconds)
+        if ends > now + window.seconds:  # the clock was set back, and the window would be longer by as much
+            ends = now + window.seconds
+            self._kept[window.name] = count, ends
+        return (count, ends) if ends > now else _NONE
 
 
 _NONE = (0, 0.0)
@@ -107,7 +113,10 @@ class Moving:
         times = self._kept.get(window.name)
         if times is None:
             times = self._kept[window.name] = deque()
-        oldest = time.time() - window.seconds
+        now = time.time()
+        if times and times[-1] > now:  # the clock was set back, and they would count for longer by as much
+            times = self._kept[window.name] = deque(min(each, now) for each in times)
+        oldest = now - window.seconds
         while times and times[0] <= oldest:
             times.popleft()
         return times

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterable
@@ -29,6 +30,7 @@ __all__ = ["SharedCounters"]
 _log = logging.getLogger("unified_llm.gateway")
 FLUSH = 0.1  # seconds in which uses are collected for one statement, and that a count may be old
 FAR = 1.0  # seconds that a count may be old while more than half is unused
+_APART = 60  # seconds that the clocks of two nodes may be apart
 _PATIENCE = 1.0  # seconds that a request waits for a count, and in which none waits after that was in vain
 
 
@@ -50,12 +52,22 @@ class SharedCounters:
 
     def used(self, window: Window) -> int:
         """The sum of a window that is known here."""
-        used, ends = self._known.get(window.name, (0, 0.0))
-        return used + self._sent[window.name] + self._new[window.name] if ends > time.time() else 0
+        used, ends = self._current(window)
+        return used + self._sent[window.name] + self._new[window.name] if ends else 0
 
     def ends(self, window: Window, over: int = 0) -> float:
         """When a window ends."""
-        return max(self._known.get(window.name, (0, 0.0))[1], time.time())
+        return max(self._current(window)[1], time.time())
+
+    def _current(self, window: Window) -> tuple[int, float]:
+        """What is known of a window that has not ended.
+
+        One that ends later than one that begins now is of before the clock was set back: it would be longer by as much.
+        The next use gives it an end.
+        """
+        used, ends = self._known.get(window.name, (0, 0.0))
+        now = time.time()
+        return (used, ends) if now < ends <= now + window.seconds + _APART else (0, 0.0)
 
     def clears(self, window: Window) -> float:
         """When a window ends."""
@@ -65,7 +77,7 @@ class SharedCounters:
         """Count uses."""
         name, now = window.name, time.time()
         self._lengths[name] = window.seconds
-        if self._known.get(name, (0, 0.0))[1] <= now:
+        if not self._current(window)[1]:
             self._known[name] = (0, now + window.seconds)
             self._new.pop(name, None)
         self._new[name] += amount
@@ -152,11 +164,15 @@ class SharedCounters:
             finally:
                 self._new, self._sent = self._new + self._sent, Counter()
 
+    def _end_of(self, name: str, now: int) -> int:
+        known = int(self._known.get(name, (0, 0.0))[1])
+        return min(known or sys.maxsize, now + self._lengths[name])
+
     async def _add(self, connection: AsyncConnection) -> dict[str, tuple[int, float]]:
         now = int(time.time())
         dialect: Any = postgresql if connection.dialect.name == "postgresql" else sqlite
         rows = [
-            {"name": name, "used": used, "ends": int(self._known.get(name, (0, 0.0))[1]) or now + self._lengths[name]}
+            {"name": name, "used": used, "ends": self._end_of(name, now)}
             for name, used in sorted(self._sent.items())  # in one order, or two nodes would wait for each other
         ]
         insert = dialect.insert(counters).values(rows)
@@ -166,7 +182,7 @@ class SharedCounters:
             index_elements=["name"],
             set_={
                 "used": sa.case((is_over, new.used), else_=counters.c.used + new.used),
-                "ends": sa.case((is_over, new.ends), else_=counters.c.ends),
+                "ends": sa.case((is_over | (counters.c.ends > new.ends + _APART), new.ends), else_=counters.c.ends),
             },
         ).returning(counters.c.name, counters.c.used, counters.c.ends)
         return {row.name: (int(row.used), float(row.ends)) for row in await connection.execute(statement)}
