@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
+from oracles.amazon_converse import check
 from unified_llm.models import profile
 from unified_llm_anthropic.messages.passes.demands import DEMANDS
 
@@ -361,3 +362,21 @@ def test_one_call_at_a_time_is_read_and_written_back() -> None:
         done = ul.convert(body, source=CONVERSE, target=target, model="m")
         assert done.value[key] == wanted
         assert not [loss for loss in done.losses if loss.fate == "lost"]
+
+
+@pytest.mark.parametrize(
+    ("model", "stop", "left"),
+    [
+        (CLAUDE, ["\n", "END", ""], ["END"]),
+        (NOVA, ["\n", "END", ""], ["\n", "END"]),
+        (NOVA, [""], None),
+        (CLAUDE, ["\n"], None),
+    ],
+)
+def test_texts_that_stop_nothing_are_left_out_and_reported(model: str, stop: list[str], left: Any) -> None:
+    """A stop sequence has at least one character, and for Anthropic's models one that is not white space."""
+    body = {"model": "m", "messages": [{"role": "user", "content": "q"}], "stop": stop}
+    done = ul.convert(body, source="openai-chat", target="amazon-converse", model=model)
+    assert done.value.get("inferenceConfig", {}).get("stopSequences") == left
+    assert {loss.fate for loss in done.losses if loss.path.startswith("/stop")} == {"lost"}
+    check(done.value, "Converse", model)

@@ -139,6 +139,8 @@ def write_request(c: Node, w: Writer) -> Node:
     _write_path(c, w, _STREAM if c.get("stream") is True else "converse")
     _write_prompt(c, wire, w)
     settle_settings(c, w)
+    if type(c.get("stop")) is list and not is_own(w):
+        _leave_out_blank_stops(c, w)
     config: Node = {}
     for key, (name, _) in _INFERENCE.items():
         if c.get(name) is not None and type(c[name]) is not Fated:
@@ -162,6 +164,25 @@ def write_request(c: Node, w: Writer) -> Node:
         elif streams is True and "path" not in w.http:
             c["stream"] = Fated("lost", "represented by the path, which needs a model")
     return wire
+
+
+def _leave_out_blank_stops(c: Node, w: Writer) -> None:
+    """An empty text stops nothing, and is refused; Anthropic's models refuse what is nothing but white space too.
+
+    https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InferenceConfiguration.html
+    """
+    reasoning = model_of(w).reasoning
+    strict = reasoning.adaptive or reasoning.budget is not None
+    blank = [type(text) is str and not (text.strip() if strict else text) for text in c["stop"]]
+    if not any(blank):
+        return
+    if all(blank):
+        c["stop"] = Fated("lost", "blank texts are refused")
+        return
+    for index, refused in enumerate(blank):
+        if refused:
+            w.report(w.doc, ("stop", index), "lost", "blank texts are refused")
+    c["stop"] = [text for text, refused in zip(c["stop"], blank) if not refused]
 
 
 def _write_top_k(c: Node, wire: Node, w: Writer) -> None:
