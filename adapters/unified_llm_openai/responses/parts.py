@@ -16,7 +16,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, WritePair, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.citation_spans import add_bounds, as_page
+from unified_llm.engine.shared.citation_spans import add_bounds, as_page, cites_nothing
 from unified_llm.engine.shared.text_fallbacks import part_as_text, transcript_as_text
 from unified_llm.provenance.opaque import opaque_piece
 
@@ -90,8 +90,10 @@ for _family in (citations, foreign_citations):
 
 
 @foreign_citations.write("url_citation")
-def write_url_citation(c: Node, w: Writer) -> Node:
+def write_url_citation(c: Node, w: Writer) -> Node | None:
     """A page, with the place in the text that the API's clients rely on."""
+    if cites_nothing(c):
+        return None
     wire: Node = {"type": "url_citation", **{key: c.pop(key) for key in ("url", "title") if key in c}}
     for key in ("start_index", "end_index"):
         if c.get(key) is not None:
@@ -102,6 +104,7 @@ def write_url_citation(c: Node, w: Writer) -> Node:
 
 
 foreign_citations.write("place_citation")(as_page(write_url_citation))
+foreign_citations.cannot("url_citation", "the API has no such annotation")
 
 
 @foreign_citations.write("file_citation")

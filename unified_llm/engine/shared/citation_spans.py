@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..pairs.reading import Reader
     from ..pairs.writing import Writer
 
-__all__ = ["CitingWriter", "add_bounds", "as_page", "is_placeless", "split_text"]
+__all__ = ["CitingWriter", "add_bounds", "as_page", "cites_nothing", "is_placeless", "split_text"]
 
 Node = dict[str, Any]
 Event = dict[str, Any]
@@ -36,6 +36,11 @@ _RECENT = 64  # notes of a reading, among which those of the last event are
 def is_placeless(note: Any) -> bool:
     """Whether a citation of a page has no place, so that it is about the whole of its part."""
     return type(note) is dict and note.get("type") == "url_citation" and all(note.get(key) is None for key in _INDICES)
+
+
+def cites_nothing(note: Node) -> bool:
+    """Whether a citation of a page names none: nothing but a place in the text is known of it."""
+    return not any(note.get(key) for key in ("url", "title", "cited_text"))
 
 
 def _is_open(note: Any) -> bool:
@@ -85,7 +90,10 @@ def split_text(part: Node) -> list[Node] | None:
     for note in notes:
         if type(note) is not dict:
             return None
-        if note.get("type") not in _OF_BLOCKS and not (note.get("type") in _PAGES and note.get("url")):
+        kind = note.get("type")
+        if (kind == "url_citation" and cites_nothing(note)) or (
+            kind not in _OF_BLOCKS and not (kind in _PAGES and note.get("url"))
+        ):
             others.append(note)
             continue
         start, end = (note.get(key) for key in _INDICES)

@@ -18,6 +18,7 @@ from unified_llm.engine.pairs.origins import is_own
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.record import NOTE
 from unified_llm.engine.pairs.writing import Writer
+from unified_llm.engine.shared.citation_spans import cites_nothing
 from unified_llm.provenance.opaque import is_envelope, open_sealed, seal
 
 from ..blocks import ordered
@@ -88,7 +89,7 @@ _SEALED = ("opaque", *_PLACE, "place_id", "review_snippets")
 
 
 def _page(c: Node, w: Writer, x: Context) -> Node | None:
-    return _proved(c, dict(c), w, x)
+    return None if w.crosses and cites_nothing(c) else _proved(c, dict(c), w, x)
 
 
 def _place(c: Node, w: Writer, x: Context) -> Node | None:
@@ -129,6 +130,6 @@ def _proved(c: Node, made: Node, w: Writer, x: Context) -> Node | None:
 
 declare(citations, cases, {"url_citation": _page, "place_citation": _place}, {"web_search_result_location": _opened})
 citations.cannot(
-    "file_citation container_file_citation file_path place_citation word_info speech_metadata",
+    "file_citation container_file_citation file_path place_citation url_citation word_info speech_metadata",
     "citations name given documents, given search results and web searches only",
 )

@@ -84,8 +84,11 @@ def _read_supports(meta: Node, doc: Node, texts: dict[int, Node], node: Node, r:
         return
     supports = meta.get("groundingSupports")
     given: list[Node] = supports if _objects(supports) else []  # type: ignore[assignment]
-    if not all(_is_support(each, len(chunks), texts) for each in given):
+    usable = [_is_support(each, len(chunks), texts) for each in given]
+    if given and not any(usable):
         return
+    if not all(usable):
+        r.form(node, "supports", len(given))
     read = [_read_chunk(chunk, place) for place, chunk in enumerate(take_all(meta, "groundingChunks"))]
     if len(read) != 1:
         r.form(node, "chunks", len(read))
@@ -93,6 +96,8 @@ def _read_supports(meta: Node, doc: Node, texts: dict[int, Node], node: Node, r:
     joined = _Joined(texts)
     spans = {place: Span(part["text"]) for place, part in texts.items()}
     for number, support in enumerate(take_all(meta, "groundingSupports") if given else ()):
+        if not usable[number]:
+            continue  # it names a chunk or a part that is not there, and stays where it is
         segment = take(support, "segment")
         marks: Node = {"support": number}
         if "partIndex" in segment:
@@ -261,6 +266,8 @@ def write_sources(found: list[tuple[int, Node]], searches: list[Node], candidate
     chunks += [None] * (count - len(chunks) if chunks else 0)
     if chunks:
         meta["groundingChunks"] = [chunk or {} for chunk in chunks]
+    for place in range(w.form(node, "supports") or 0):
+        gathered.supports.setdefault((0, place), {})  # of those that were not read
     if gathered.supports:
         meta["groundingSupports"] = [gathered.supports[key] for key in sorted(gathered.supports)]
     for item in searches:

@@ -13,7 +13,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.citation_spans import add_bounds, as_page
+from unified_llm.engine.shared.citation_spans import add_bounds, as_page, cites_nothing
 from unified_llm.engine.shared.text_fallbacks import (
     is_text_only,
     part_as_text,
@@ -374,8 +374,10 @@ def read_url_citation(w: Node, r: Reader) -> Node:
 
 
 @citations.write("url_citation")
-def write_url_citation(c: Node, w: Writer) -> Node:
+def write_url_citation(c: Node, w: Writer) -> Node | None:
     """`start` is how much text of the message stands before the annotated part."""
+    if w.crosses and cites_nothing(c):
+        return None
     start = w.context.get("offset", 0)
     citation = {key: c.pop(key) for key in _CITATION_KEYS if key in c}
     if w.form(c, "place") is None:
@@ -393,6 +395,6 @@ citations.write("place_citation")(as_page(write_url_citation))
 
 citations.cannot(
     """file_citation container_file_citation file_path document_citation search_result_citation place_citation
-    speech_metadata word_info""",
+    speech_metadata word_info url_citation""",
     "Chat cites web pages only",
 )
