@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import unified_llm as ul
-from across import CHAT, CONVERSE, GENERATE, MESSAGES, RESPONSES, Node
+from across import CHAT, GENERATE, MESSAGES, RESPONSES, Node
 
 SOUND = {"segment": {"endIndex": 3}, "groundingChunkIndices": [0]}
 LATER = {"segment": {"startIndex": 4, "endIndex": 7}, "groundingChunkIndices": [0]}
@@ -47,7 +47,7 @@ def test_a_support_that_cannot_be_read_takes_no_other_with_it(broken: Node) -> N
     assert places([each for delta in deltas for each in delta.get("annotations", ())]) == wanted
 
 
-@pytest.mark.parametrize("target", [CHAT, RESPONSES, MESSAGES, CONVERSE])
+@pytest.mark.parametrize("target", [CHAT, RESPONSES, MESSAGES])
 def test_a_support_without_a_chunk_cites_nothing_elsewhere(target: str) -> None:
     """Clients of the others read a citation's URL; an empty one is a link to nowhere."""
     body = candidate("abc def", SOUND, WITHOUT_CHUNK)

@@ -13,7 +13,7 @@ from typing import Any
 from unified_llm.engine.pairs.mapping import Fated, IllTyped, Mapping, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
-from unified_llm.engine.shared.citation_spans import as_page, cites_nothing
+from unified_llm.engine.shared.citation_spans import as_page
 
 from ..values import PROTOCOL, move
 
@@ -23,7 +23,7 @@ Node = dict[str, Any]
 
 citations = Mapping(f"{PROTOCOL} citations", tag="")
 citations.cannot(
-    "container_file_citation file_citation file_path place_citation speech_metadata url_citation word_info",
+    "container_file_citation file_citation file_path place_citation speech_metadata word_info",
     "amazon-converse has no such citation",
 )
 
@@ -87,9 +87,7 @@ def _place_of(node: Node, type_: str) -> str:
 def _writes(type_: str) -> None:
     """Declare how citations of a type are written."""
 
-    def pair(c: Node, w: Writer) -> Node | None:
-        if w.crosses and type_ == "url_citation" and cites_nothing(c):
-            return None
+    def pair(c: Node, w: Writer) -> Node:
         said = w.form(c, "location")
         key = said if said in _PLACES and _PLACES[said][0] == type_ else _place_of(c, type_)
         _, title, names = _PLACES[key]
