@@ -379,3 +379,17 @@ def test_a_whole_answer_has_a_fingerprint_and_a_chunk_has_none() -> None:
     assert all("system_fingerprint" not in chunk["data"] for chunk in chunks if type(chunk["data"]) is dict)
     own = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": []}
     assert answered(own, CHAT, CHAT)[0] == own
+
+
+@pytest.mark.parametrize("content", [None, "", [{"type": "text", "text": ""}]])
+def test_no_empty_message_parts_reasoning_from_its_call(content: Any) -> None:
+    """Agent Framework names the agent in each message. Reasoning has to precede the item that it led to."""
+    call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    told = {"role": "assistant", "name": "Agent", "content": content, "tool_calls": [call]}
+    result = {"role": "tool", "tool_call_id": "c1", "content": "r"}
+    body = {"model": "m", "messages": [{"role": "user", "content": "q"}, told, result]}
+    done = ul.convert(body, source="openai-chat", target="openai-responses")
+    assert [item["type"] for item in done.value["input"]] == ["message", "function_call", "function_call_output"]
+    found = {loss.path: loss.fate for loss in done.losses}
+    assert found["/messages/1/name"] == "lost"
+    assert found.get("/messages/1/content") == ("approximated" if content else None)

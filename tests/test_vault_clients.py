@@ -216,3 +216,12 @@ def test_data_that_a_client_drops_in_part_returns_after_another_provider() -> No
     first, _, last = on_the_way(MESSAGES, request, INTERACTIONS, given, turns)
     assert [step.get("signature") for step in first["input"][1:5]] == ["QUJD", None, "REVG", None]
     assert last == first
+
+
+def test_a_job_that_is_run_twice_has_the_ids_and_the_signature_of_its_last_run() -> None:
+    """The second run gets the same calls under other ids. A client that drops them shows nothing else of either."""
+    vault = ul.MemoryVault()
+    for data, its in (("QUJD", "toolu_1"), ("REVG", "toolu_2")):
+        exchanged(vault, asked(), answer(data, its))
+        back = sent(vault, asked(called("a"), *results("a")))
+        assert ids_of(back) == [its, its] and signatures(back) == [data]

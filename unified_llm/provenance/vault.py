@@ -199,9 +199,10 @@ def thread_for(writer: Writer) -> str:
 def park(items: list[Node], vault: Vault, thread: str, back: bool = False) -> None:
     """Remember an answer with opaque data, given to the conversation `thread`; without one nothing is kept.
 
-    What two answers would claim without the ids of their calls is kept for neither. An answer that holds results of
-    its calls is several, where a client sends them back. What comes `back` may lack ids and some of the data: it takes
-    the place of no answer that is kept with all of its data.
+    Of two answers that differ in the ids of their calls alone, a client that drops these gets the later one back,
+    whole: the provider takes it in either conversation, and may refuse both without it. An answer that holds results
+    of its calls is several, where a client sends them back. What comes `back` may lack ids and some of the data: it
+    takes the place of no answer that is kept with all of its data.
     """
     if not thread or not any(pieces(items)):
         return
@@ -214,9 +215,8 @@ def park(items: list[Node], vault: Vault, thread: str, back: bool = False) -> No
         kept = next((found for found in map(vault.get, keys) if found), []) if back else []
         if kept and set(_pieces(answer)).issubset(_pieces(kept)):
             continue
-        for number, key in enumerate(keys):
-            known = vault.get(key) if number else None
-            vault.put(key, detached(answer) if known is None or _pieces(known) == _pieces(answer) else [])
+        for key in keys:
+            vault.put(key, detached(answer))
 
 
 def parked_answers(items: list[Node], node: Node) -> Iterator[tuple[list[Node], str]]:

@@ -53,6 +53,9 @@ def is_own(w: Writer) -> bool:
     return not w.crosses
 
 
+_PLAIN = frozenset(("type", "text", "extra"))
+
+
 # ---- reading --------------------------------------------------------------------------------------------------------
 
 
@@ -183,7 +186,7 @@ def _write_foreign(nodes: list[Node], w: Writer) -> list[Any]:
     custom = {call_id for call_id in ids if type(call_id) is str and not functions}
     w.context["custom calls"] = custom
     out: list[Any] = []
-    walk = iter(nodes)
+    walk = iter(_without_empty(nodes, w))
     while unusual := (list(walk) if custom else write_usual(walk, out, w)):
         for node in unusual:
             # What came home is what it was.
@@ -192,6 +195,41 @@ def _write_foreign(nodes: list[Node], w: Writer) -> list[Any]:
                 family = function_items
             out += w.nodes(family, _sendable([node], w))
     return out
+
+
+def _without_empty(nodes: list[Node], w: Writer) -> list[Node]:
+    """The items without the empty messages of the model in turns that have more: reasoning has to precede its call."""
+    empty = [
+        node
+        for node in nodes
+        if node.get("role") == "assistant"
+        and node.get("type") == "message"
+        and "turn" in node
+        and _is_empty(node.get("content"))
+        and not ("extra" in node and w.form(node, "home"))
+    ]
+    if not empty:
+        return nodes
+    gone = {id(node) for node in empty}
+    turns = {node.get("turn") for node in nodes if id(node) not in gone}
+    for node in empty:
+        if node["turn"] not in turns:
+            gone.remove(id(node))
+            continue
+        w.nodes(request_items, [node])  # reports what else the message has, its name for example
+        if node.get("content"):
+            w.report(node, ("content",), "approximated", "an empty text beside other items is left out")
+    return [node for node in nodes if id(node) not in gone]
+
+
+def _is_empty(content: Any) -> bool:
+    """Whether the content of a message has no text, no other part, and nothing that belongs to a text."""
+    if type(content) is not list:
+        return content is None or content == ""
+    return all(
+        type(part) is dict and part.get("type") == "output_text" and part.get("text") == "" and part.keys() <= _PLAIN
+        for part in content
+    )
 
 
 def write_item(node: Node, w: Writer, *position: Any) -> list[Node]:
