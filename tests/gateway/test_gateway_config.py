@@ -57,6 +57,13 @@ def run(*arguments: str) -> tuple[int, str, str]:
     return done.exit_code, done.stdout, done.stderr
 
 
+def test_a_file_with_a_byte_order_mark(tmp_path: Path) -> None:
+    """As editors on Windows write it."""
+    path = tmp_path / "gateway.toml"
+    path.write_bytes(b"\xef\xbb\xbf[gateway]\r\nlisten = '127.0.0.1:9000'\r\n")
+    assert load(path).gateway.port == 9000
+
+
 def test_a_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("CLAUDE_KEY", "GEMINI_API_KEY"):
         monkeypatch.setenv(variable, "x")
@@ -94,6 +101,11 @@ def test_a_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
          "capability; did you mean 'sampling.*'?"),
         ("[upstreams.a]\nbase_url = 'http://h/v1'\nprotocol = 'openai-chatt'", "upstreams.a.protocol: unknown protocol "
          "'openai-chatt'; did you mean"),
+        ("[upstreams.a]\nbase_url = 'http://[h/v1'", "[upstreams.a]: base_url: not a valid URL"),
+        ("[upstreams.a]\nbase_url = 'http://h:99999/v1'", "[upstreams.a]: base_url: not a valid URL"),
+        ("[state]\nkeep = '40000d'", "state.keep: input should be less than or equal to 3153600000"),
+        ("[state]\nkeep = 1e300", "state.keep: input should be less than or equal to 3153600000"),
+        ("[state]\nurl = 'postgresql://u:secret@h:port/db'", "state.url: not a database URL; use sqlite:///FILE or"),
         ("[keys.a]\nsha256 = 'ulk_secret'", "keys.a.sha256: must be 64 hexadecimal digits"),
         ("[keys.a]", "keys.a.sha256: required field is missing"),
         ("[gateway]\nlisten = '0.0.0.0:80'", "gateway.listen: 0.0.0.0 is not a loopback address and there is no key"),

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -116,6 +117,34 @@ def test_the_file_is_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
     asyncio.run(asyncio.wait_for(main(), PATIENCE))
     assert found.said == [f"{found.path}: reloaded"] and list(found.gateway.router.models) == ["two"]
+
+
+def test_the_file_is_watched_behind_a_defect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error that nobody expected ended the watch, and no later change was seen."""
+    monkeypatch.setattr(reload_module, "_EVERY", 0.02)
+    found = Running(tmp_path, FIRST)
+
+    def failing(*_: Any) -> Any:
+        raise ZeroDivisionError
+
+    async def main() -> None:
+        found.reloader.start()
+        with monkeypatch.context() as patched:
+            patched.setattr(reload_module, "read", failing)
+            found.path.write_text(FIRST + "# changed")
+            while not found.said:
+                await asyncio.sleep(0.01)
+        found.path.write_text(FIRST.replace("one", "two"))
+        while len(found.said) < 2:
+            await asyncio.sleep(0.01)
+        found.reloader.stop()
+        await found.gateway.aclose()
+
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+    assert found.said == [
+        "the configuration is not reloaded, the old one stays: ZeroDivisionError",
+        f"{found.path}: reloaded",
+    ]
 
 
 def test_a_file_that_is_removed_is_reported_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ A gateway without a file answers SIGHUP with a report, since by default the sign
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,6 +23,7 @@ from .upstreams.routing import Router
 
 __all__ = ["Reloader", "read"]
 
+_log = logging.getLogger("unified_llm.gateway")
 _EVERY = 1.0  # seconds between two looks at the file
 
 
@@ -75,6 +77,10 @@ class Reloader:
             return False
         except OSError as error:
             self._report(f"the configuration is not reloaded, the old one stays: {self._path}: {error.strerror}")
+            return False
+        except Exception as error:  # a defect: the file is watched all the same
+            _log.exception("reading the configuration failed")
+            self._report(f"the configuration is not reloaded, the old one stays: {type(error).__name__}")
             return False
         self._report(f"{self._path}: reloaded")
         return True

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import httpx2
 
@@ -91,6 +92,7 @@ def taken_apart(url: str) -> Parts:
     """The parts of a base URL. Raises `InvalidBody`, which shows no part of it, for one that is not a URL."""
     try:
         found = httpx2.URL(url)
+        _ = urlsplit(url).port  # raises for a bracket without its other one, and for a port that there is not
     except (httpx2.InvalidURL, ValueError):
         found = None
     if found is None:

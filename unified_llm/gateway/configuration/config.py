@@ -200,7 +200,7 @@ def is_loopback(host: str) -> bool:
 def load(path: str | Path) -> Config:
     """Read and check a configuration file. Raises `ConfigError` with all problems, and `OSError`."""
     try:
-        raw = tomllib.loads(Path(path).read_text("utf-8"))
+        raw = tomllib.loads(Path(path).read_text("utf-8-sig"))
     except UnicodeDecodeError:
         raise ConfigError([f"{path}: not UTF-8"]) from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:

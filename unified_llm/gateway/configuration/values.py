@@ -17,6 +17,7 @@ __all__ = ["LOGINS", "Budget", "Cooling", "Digest", "Duration", "Limit", "Limits
 _UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9}
 _SIZE = re.compile(r"(\d+)\s*(kb|mb|gb|)", re.IGNORECASE)
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
+_LONGEST = 36_500 * 86_400.0  # a hundred years, behind which databases have no times
 _DURATION = re.compile(r"(\d+)\s*([smhd]?)")
 _LIMIT = re.compile(
     r"([0-9]+(?:\.[0-9]+)?)(?:(?: *(requests|tokens|usd))? */ *(second|minute|hour|day|month)| *(parallel))", re.ASCII
@@ -130,7 +131,7 @@ def _listed(value: Any) -> Any:
 
 
 Size = Annotated[int, BeforeValidator(_size), Field(gt=0)]
-Duration = Annotated[float, BeforeValidator(_duration), Field(gt=0)]
+Duration = Annotated[float, BeforeValidator(_duration), Field(gt=0, le=_LONGEST)]
 Names = Annotated[list[str], BeforeValidator(_listed)]
 Variable = Annotated[str, AfterValidator(_variable)]
 Variables = Annotated[list[Variable], BeforeValidator(_listed)]
