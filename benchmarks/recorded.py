@@ -5,9 +5,8 @@ The documents are the recorded ones where `UNIFIED_LLM_CORPUS` names a folder of
 
     python benchmarks/recorded.py [--check] [--limit N]    our own figures alone; --check exits 1 over a bound
 
-Each figure is a multiple of parsing and printing the same bytes. Our report on a whole document is made when it is read:
-the figures are without it. A bound is its budget with a quarter for the noise of a shared machine, and a pair is over
-it only if that is measured twice.
+Each figure is a multiple of parsing and printing the same bytes. A bound is its budget with a quarter for the noise of
+a shared machine, and a pair is over it only if that is measured twice.
 """
 
 from __future__ import annotations

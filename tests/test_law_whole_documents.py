@@ -47,34 +47,3 @@ def test_a_second_conversion_parses_the_text_again() -> None:
 def test_a_text_that_is_not_json_is_refused() -> None:
     with pytest.raises(ul.InvalidBody):
         Parsed(b'{"a": ')
-
-
-def changed(value: Any, depth: int = 2) -> None:
-    """Rename the keys and reverse the lists of a result, in place: of its settings and of its items."""
-    if type(value) is dict:
-        for key in list(value):
-            if depth:
-                changed(value[key], depth - 1)
-            value[f"other {key}"] = value.pop(key)
-    elif type(value) is list:
-        for each in value:
-            changed(each, depth - 1)
-        value.reverse()
-
-
-@pytest.mark.parametrize(("source", "target", "kind"), pairs("request", "response"))
-def test_a_report_that_is_read_late_is_of_the_result_as_it_was(source: str, target: str, kind: str) -> None:
-    reported, different = 0, []
-    for record in in_turn(records(source, kind), source, target):
-        named: dict[str, Any] = {"source": record["protocol"], "target": target, "kind": kind}
-        try:
-            soon, late = (ul.convert(document(record), **named, http=record.get("http")) for _ in range(2))
-        except UnifiedLLMError:
-            continue
-        losses = list(soon.losses)
-        changed(late.value)
-        reported += bool(losses)
-        if list(late.losses) != losses:
-            different.append(record["id"])
-    assert reported or source == target
-    assert different == []

@@ -15,7 +15,7 @@ from ..types._tables import KNOWN_TYPES
 from . import Loss, Losses
 from .capability_names import Changes, loss_at, loss_of_added, losses_below, maker
 from .reasons import IN_TOTAL
-from .result_paths import Result
+from .source_map import Result
 from .source_search import Sources
 
 if TYPE_CHECKING:
@@ -45,12 +45,10 @@ def locate(
     goal: Adapter,
     name: str,
     base: Keys = (),
-    result: Result | None = None,
 ) -> Losses:
     """The report of one conversion, from `source` to `goal`.
 
-    `root` is the canonical document, `target` the result, `name` the canonical kind of the root. `result` has the paths
-    in the result where it may have been changed since (`placed`).
+    `root` is the canonical document, `target` the result, `name` the canonical kind of the root.
     """
     read = reader.notes if reader is not None else ()
     if not (writer.noted or read):
@@ -65,7 +63,7 @@ def locate(
         if not made or note[2] == "added" or id(note[0]) not in made:
             groups.setdefault(note[1:], []).extend(joined(note[0], note[1]) if joined else (note[0],))
             searched = searched or note[2] != "added"
-    result = result or Result(target, writer)
+    result = Result(target, writer)
     finder = Finder(root, target, writer, reader, source, goal, name, base) if searched else None
     if reader is not None and searched and reader.owed:
         reader.settle()

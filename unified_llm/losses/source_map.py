@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from ..foundation.json_paths import Keys, Paths, Search, at, exists, follow, once
 from ..types._tables import CAPABILITY
 from .capability_names import Naming
-from .result_paths import Result
 
 if TYPE_CHECKING:
     from ..engine.adapter import Adapter
@@ -25,6 +24,7 @@ __all__ = ["Notes"]
 Node = dict[str, Any]
 
 _NEAR = 48  # notes of a reading
+_HOLDERS = frozenset((dict, list))
 _NONE: dict[Keys, Keys] = {}
 
 
@@ -34,6 +34,46 @@ def _settings(source: Adapter, name: str) -> dict[str, tuple[str, str]]:
     flat = table.flat if table is not None else {}
     named = CAPABILITY.get(name, {})
     return {key: (wire, named[key]) for key, wire in flat.items() if key in named}
+
+
+class Result:
+    """The paths of nodes in the result of a conversion."""
+
+    __slots__ = ("_below", "_paths", "_remade", "_target", "_top")
+
+    def __init__(self, target: Any, writer: Writer) -> None:
+        self._target = target
+        self._remade: dict[int, Any] | None = writer.context.get("remade")
+        self._top: dict[int, Keys] | None = None
+        self._below: dict[int, Keys] | None = None
+        self._paths: Paths | None = None
+
+    def path(self, node: Any, keys: Keys) -> Keys:
+        """The path of what is at `keys` of a node of the result."""
+        while self._remade and id(node) in self._remade:
+            node = self._remade[id(node)]
+        if node is self._target:
+            return keys
+        known = id(node)
+        # Mostly it is one of the settings, or one of the items.
+        if self._top is None:
+            settings = [*self._target.items()] if type(self._target) is dict else ()
+            self._top = {id(value): (name,) for name, value in reversed(settings) if type(value) in _HOLDERS}
+        if known in self._top:
+            return self._top[known] + keys
+        if self._below is None:
+            self._below = {
+                id(inner): (name, key)
+                for name, value in (self._target.items() if type(self._target) is dict else ())
+                if type(value) in _HOLDERS
+                for key, inner in (value.items() if type(value) is dict else enumerate(value))
+                if type(inner) is dict
+            }
+        if known in self._below:
+            return self._below[known] + keys
+        if self._paths is None:
+            self._paths = Paths(self._target)
+        return self._paths.get(known, ()) + keys
 
 
 class Notes(Naming):

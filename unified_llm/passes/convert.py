@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from ..engine.malformed import FAULTS, refuse_conversion, refuse_document, refuse_nothing
@@ -25,7 +24,6 @@ from ..foundation.usage_errors import MissingExtra
 from ..losses import Levels, Losses, check_levels, enforce
 from ..losses.defaults import Weighing, significant
 from ..losses.locator import locate
-from ..losses.result_paths import placed
 from ..provenance.answer_envelope import parked
 from ..provenance.vault import Vault
 from .argument_checks import check_given, check_words
@@ -44,33 +42,23 @@ __all__ = ["Converted", "Facing", "Repair", "convert", "preview", "to_sdk", "wri
 Facing = Literal["provider", "client"]
 
 
-class _Later:
-    """A field of a conversion, made on first use: many a caller needs neither the report nor the exchange.
+class _Recorded:
+    """The exchange of a conversion, made on first use: a caller of the request alone needs none."""
 
-    The settings and the items of the result may be changed in between; what is inside those may be the source's own.
-    """
-
-    def __init__(self, default: Any) -> None:
-        self.default = default
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name, self.later = name, f"_{name}"
-
-    def __get__(self, done: Converted | None, owner: type) -> Any:
+    def __get__(self, done: Converted | None, owner: type) -> Exchange | None:
         if done is None:
-            return self.default
+            return None  # the default of the field
         kept = done.__dict__
-        with _MAKING:
-            if self.name not in kept:
-                kept[self.name] = kept[self.later]()
-                del kept[self.later]
-        return kept[self.name]
+        record = kept.get("_record")
+        if record is not None:
+            kept["exchange"] = record()
+            kept.pop("_record", None)
+        found: Exchange | None = kept["exchange"]
+        return found
 
 
-_MAKING = RLock()
+_recorded: Any = _Recorded()
 _NONE = Losses()
-_report: Any = _Later(_NONE)
-_recorded: Any = _Later(None)
 
 
 @dataclass(frozen=True)
@@ -79,8 +67,7 @@ class Converted:
 
     `http` holds what the target carries outside the body (`method`, `path`, `query`, `headers`, `status`), and
     `exchange` what the conversion of the answer needs (None unless a request was converted). `trace` is the certificate
-    (None unless it was requested with `trace=True`). The report and the exchange are made when they are first read;
-    what is inside the items of `value` must be as it was until then.
+    (None unless it was requested with `trace=True`).
 
     >>> body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
     >>> done = convert(body, source="openai-chat", target="google-generate-content")
@@ -89,7 +76,7 @@ class Converted:
     """
 
     value: Any
-    losses: Losses = _report
+    losses: Losses
     http: Mapping[str, Any] = field(default_factory=dict)
     exchange: Exchange | None = _recorded
     trace: Trace | None = None
@@ -99,14 +86,11 @@ class Converted:
         return kept if self.trace is None else {**kept, "trace": self.trace}
 
 
-def _finished(
-    value: Any, losses: Losses | Callable[[], Losses], writer: Writer, record: Callable[[], Exchange] | None
-) -> Converted:
+def _finished(value: Any, losses: Losses, writer: Writer, record: Callable[[], Exchange] | None) -> Converted:
     done = object.__new__(Converted)
     kept = done.__dict__
-    kept["value"], kept["http"] = value, writer.http
-    kept["losses" if type(losses) is Losses else "_losses"] = losses
-    kept["exchange" if record is None else "_exchange"] = record
+    kept["value"], kept["losses"], kept["http"] = value, losses, writer.http
+    kept["exchange" if record is None else "_record"] = record
     return done
 
 
@@ -188,37 +172,27 @@ def convert(
             refuse_nothing(goal.protocol, kind)
         if "carried" in writer.context:
             parked(writer)
-        losses: Losses | Callable[[], Losses] = _NONE
-        judged = prompt is not None and bool(prompt or "n" in node or not node.get("input"))
-        if writer.noted or reader.notes or notes:
-            find = partial(locate, node, value, writer, reader, origin, goal, read_kind.node)
-            weighing = Weighing(source, target, read_kind.node, exchange, node, origin)
-            losses = partial(_losses, partial(find, result=placed(value, writer)), weighing, doc, notes)
-            if on_loss != "ignore" or trace or judged or writer.context.get("made up"):
-                losses = losses()
+        losses = _NONE
+        if writer.noted or reader.notes:
+            losses = locate(node, value, writer, reader, origin, goal, read_kind.node)
+            losses = significant(losses, Weighing(source, target, read_kind.node, exchange, node, origin), doc)
     except FAULTS as error:
         refuse_conversion((), doc, error)
+    if notes:
+        losses = Losses([*losses, *_surrogates(notes)])
     record = recording(source, target, node, value, writer) if is_request else None
     done = _finished(value, losses, writer, record)
     if trace:
         from .certificate import certificate
 
         names = (source, target, kind)
-        done.__dict__["trace"] = certificate(names, route, doc, node, value, reader, writer, done.losses)
+        done.__dict__["trace"] = certificate(names, route, doc, node, value, reader, writer, losses)
     if on_loss != "ignore":
-        enforce(done.losses, on_loss, done)
-    if judged and done.losses:
-        refuse(node, prompt or [], done.losses, writer, on_loss, find)
+        enforce(losses, on_loss, done)
+    if losses and prompt is not None and (prompt or "n" in node or not node.get("input")):
+        find = partial(locate, node, value, writer, reader, origin, goal, read_kind.node)
+        refuse(node, prompt, losses, writer, on_loss, find)
     return done
-
-
-def _losses(find: Callable[[], Losses], weighing: Weighing, doc: Any, notes: list[tuple[Any, ...]]) -> Losses:
-    """The report of a conversion from what was written down while it was read and written."""
-    try:
-        losses = significant(find(), weighing, doc)
-    except FAULTS as error:
-        refuse_conversion((), doc, error)
-    return Losses([*losses, *_surrogates(notes)]) if notes else losses
 
 
 @spelled_out(ConvertKeywords, convert)
