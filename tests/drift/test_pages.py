@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
+from unified_llm.engine.declarations import pinned
 
 import _capabilities
 import unified_llm as ul
 from unified_llm.cli import app
 from unified_llm.drift import CANONICAL, OBSERVED, layout
 from unified_llm.drift.render import MARKS, html, markdown
-from unified_llm.engine.declarations import pinned
 from unified_llm.engine.registry import adapter, protocols
 
 ROOT = Path(__file__).parents[2]

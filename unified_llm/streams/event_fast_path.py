@@ -151,7 +151,8 @@ def _objects(event: Event, paths: tuple[Path, ...]) -> dict[Path, Event]:
     copies: dict[Path, Any] = {(): event.copy()}
     objects: dict[Path, Event] = {(): copies[()]}
     for path in paths:
-        around, place = copies[()], ()
+        around: Any = copies[()]
+        place: Path = ()
         for key in path[:-1]:
             place = (*place, key)
             if place not in copies:

@@ -232,4 +232,4 @@ def _opened(message: Node) -> list[Node]:
 def _write_texts(parts: list[Node], w: Writer) -> list[Node] | None:
     """The blocks of parts that are plain texts and not empty: there is a law against empty ones."""
     texts = plain_texts(parts, w)
-    return texts and [{"type": "text", "text": text} for text in texts]
+    return None if texts is None else [{"type": "text", "text": text} for text in texts]

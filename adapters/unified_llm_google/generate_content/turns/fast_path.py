@@ -263,7 +263,7 @@ def _write_message(item: Node, size: int, parts: list[Node], w: Writer) -> bool:
     role, content = item.get("role"), item.get("content")
     if not (role == "assistant" or role == "user"):
         return False
-    if type(content) is not str and type(content) is not list:
+    if type(content) not in _CONTENT:
         return False
     if size != 3:
         signature, marked, others = _beside(item, w) or ("", False, 0)
@@ -272,7 +272,7 @@ def _write_message(item: Node, size: int, parts: list[Node], w: Writer) -> bool:
     if type(content) is str:
         parts.append({"text": content})
         return bool(content)
-    texts = plain_texts(content, w)
+    texts = plain_texts(content or [], w)
     if texts is not None:
         parts += [{"text": text} for text in texts]
         return True
@@ -309,6 +309,7 @@ def _beside(item: Node, w: Writer) -> tuple[str | None, bool, int] | None:
 
 
 _TEXTS = frozenset(("input_text", "output_text", "text"))
+_CONTENT = (str, list)
 
 
 def _signature(pieces: Any, w: Writer) -> str | None:
