@@ -27,7 +27,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from client.heard import RETRY, STREAMED, Heard, both, call
+from client.hooked_calls import RETRY, STREAMED, Heard, both, call
 
 BUSY = refusal(503, openai("server_error", None))
 

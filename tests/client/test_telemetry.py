@@ -18,7 +18,7 @@ from upstreams import CHAT, MESSAGE, Canned, frames, streamed
 pytest.importorskip("opentelemetry.sdk")
 
 
-from client.heard import STREAMED, Heard, both, call
+from client.hooked_calls import STREAMED, Heard, both, call
 
 BUSY = refusal(503, openai("server_error", None))
 

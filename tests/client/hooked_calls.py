@@ -1,4 +1,4 @@
-"""Calls of a client whose hooks are heard."""
+"""Calls of a client whose hooks record their events."""
 
 from __future__ import annotations
 
