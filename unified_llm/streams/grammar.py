@@ -104,7 +104,6 @@ _NEEDS: dict[str, str] = {
     ANNOTATION: "annotation",
 }
 _INDICES = ("choice", "output_index", "content_index", "summary_index", "annotation_index")
-_IS_INDEX = frozenset(_INDICES)
 _DELTAS = frozenset(f"{stem}.delta" for stem in BUILDS)
 _IN_ITEM = frozenset(("added", "inside", "done"))
 # What is checked of each kind of event: its class, the object without which it is empty, and whether it is a delta.
@@ -120,45 +119,64 @@ class Grammar:
     the provider's, a `RemoteProtocolError`.
     """
 
-    __slots__ = ("_error", "items", "state", "usage")
+    __slots__ = ("_error", "_same", "items", "state", "usage")
 
     def __init__(self, *, local: bool = False) -> None:
         self._error: type[ProtocolError] = LocalProtocolError if local else RemoteProtocolError
         self.state: str = "idle"
         self.usage: dict[str, Any] | None = None  # of the terminal event
         self.items: dict[Place, str] = {}
+        self._same: tuple[str, tuple[Any, ...]] | None = None
 
     # Every event of every stream comes through here: tables are looked up without a call.
 
     def feed(self, event: Event) -> None:
         """Check one event and move on."""
         kind = event["type"]
+        output = event["output_index"] if "output_index" in event else None
+        choice = event["choice"] if "choice" in event else None
+        address = (
+            output,
+            choice,
+            event["content_index"] if "content_index" in event else None,
+            event["summary_index"] if "summary_index" in event else None,
+        )
+        # Nearly all of a stream: the same kind of event in the same open item, which changes nothing.
+        same = self._same
+        if same is not None and kind == same[0] and address == same[1]:
+            if "delta" in event and type(event["delta"]) is str:
+                return
         try:
             class_, needed, is_delta = _CHECKED[kind]
         except KeyError:
             if type(kind) is not str:
                 raise TypeError("the type of an event is a string") from None
             return
-        if (self.state, class_) not in RESPONSE:
-            raise self._error(f"event {kind} is not allowed while the response is {self.state}")
+        try:
+            state = RESPONSE[self.state, class_]
+        except KeyError:
+            raise self._error(f"event {kind} is not allowed while the response is {self.state}") from None
         if needed and (needed not in event or type(event[needed]) is not dict):
             raise self._error(f"{kind} has no object as its {needed}")
         if is_delta and ("delta" not in event or type(event["delta"]) is not str):
             raise self._error(f"{kind}: delta should be a string, not {str(event.get('delta'))[:50]!r}")
-        for key in event:
-            if key in _IS_INDEX:
-                index = event[key]
-                if index is not None and (type(index) is not int or index < 0):
-                    self._check_indices(kind, event)
-        self.state = RESPONSE[self.state, class_]
+        for index in address:
+            if index is not None and (type(index) is not int or index < 0):
+                self._check_indices(kind, event)
+        if "annotation_index" in event:
+            self._check_indices(kind, event)
+        self.state = state
         if class_ in _IN_ITEM:
-            place = (event["choice"] or 0 if "choice" in event else 0, event.get("output_index") or 0)
+            place = (choice or 0, output or 0)
             was = self.items[place] if place in self.items else "absent"
-            if (was, class_) not in ITEM:
-                raise self._error(f"event {kind} is not allowed while item {place[1]} of choice {place[0]} is {was}")
-            self.items[place] = ITEM[was, class_]
+            try:
+                self.items[place] = ITEM[was, class_]
+            except KeyError:
+                wrong = f"event {kind} is not allowed while item {place[1]} of choice {place[0]} is {was}"
+                raise self._error(wrong) from None
         elif class_ == "end":
             self.usage = event["response"].get("usage")
+        self._same = (kind, address) if is_delta else None
 
     def _check_indices(self, kind: str, event: Event) -> None:
         for key in _INDICES:
