@@ -175,7 +175,7 @@ OTHERS = ("openai-chat", "openai-responses", "anthropic-messages", "amazon-conve
 
 
 def ending(answer: Node) -> list[Any]:
-    """What of an answer says why it ended."""
+    """The fields with the reason for the end of an answer."""
     words = [answer.get(key) for key in ("stop_reason", "stopReason", "status", "incomplete_details")]
     return [*words, *(choice["finish_reason"] for choice in answer.get("choices") or ())]
 

@@ -1,4 +1,4 @@
-"""The calls of a stream wait for what comes after them: those whose results follow are none that a client executes.
+"""The calls of a stream wait for what comes after them: a client is not to execute those whose results follow.
 
 A client that was given a call executes it, and no later event takes it back. For a client of this protocol, which has
 the results too, nothing waits.
