@@ -225,3 +225,26 @@ def test_a_call_of_a_function_that_is_forced_is_not_met_by_a_hosted_tool(source:
     value = ul.convert(body, source=source, target=RESPONSES, model="gpt-5.5").value
     assert value["tool_choice"]["mode"] == "required"
     assert value["tool_choice"]["tools"] == [{"type": "function", "name": name} for name in NAMES]
+
+
+# ---- how often a tool is called --------------------------------------------------------------------------------------
+
+SMALL = {"model": "m", "max_tokens": 100, "messages": [{"role": "user", "content": "q"}]}
+LIMITED = {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}
+DECLARED = {"name": "f", "input_schema": {"type": "object", "properties": {}}}
+
+
+@pytest.mark.parametrize("beside", [[], [DECLARED]], ids=["alone", "beside a function"])
+def test_the_limit_of_the_only_hosted_tool_is_that_of_all_of_them(beside: list[Node]) -> None:
+    """`max_tool_calls` counts the calls of all hosted tools. Claude Code searches with this limit."""
+    body = {**SMALL, "tools": [LIMITED, *beside]}
+    done = ul.convert(body, source=MESSAGES, target=RESPONSES)
+    assert done.value["tools"][0] == {"type": "web_search"} and done.value["max_tool_calls"] == 8
+    assert told(done)["/tools/0/max_uses"] == ("tools.choice", "approximated")
+
+
+def test_the_limit_of_one_hosted_tool_among_several_is_not_that_of_all() -> None:
+    body = {**SMALL, "tools": [LIMITED, {"type": "code_execution_20250825", "name": "code_execution"}]}
+    done = ul.convert(body, source=MESSAGES, target=RESPONSES)
+    assert [tool["type"] for tool in done.value["tools"]] == ["code_interpreter"]
+    assert "max_tool_calls" not in done.value and told(done)["/tools/0"][1] == "lost"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from unified_llm.engine.pairs.mapping import Mapping, take
+from unified_llm.engine.pairs.mapping import Fated, Mapping, take
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.mcp_servers import label_of
 
@@ -55,6 +55,8 @@ def write_function(c: Node, w: Writer) -> Node:
 @foreign_tools.write("web_search")
 def write_web_search(c: Node, w: Writer) -> Node:
     wire = {"type": "web_search"}
+    if "max_uses" in c and w.context.get("limited"):
+        c["max_uses"] = Fated("approximated", "sent as max_tool_calls")
     if type(c.get("filters")) is dict:
         filters = take(c, "filters")
         if "allowed_domains" in filters:

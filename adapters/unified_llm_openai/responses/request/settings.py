@@ -26,7 +26,7 @@ from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.emulation import are_searched, load_at_once
 
-from ...demands import enforce_schema, lacks_raw_text, name_schema
+from ...demands import enforce_schema, lacks_raw_text, name_schema, refused
 from ...effort import fit_reasoning
 from ..tools import foreign_tools, tools
 from ..turns.custom_tools import function_tools
@@ -127,6 +127,8 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
     if type(c.get("tools")) is list:
         given = c.pop("tools")
         takeable = takeable_tools(given, w)
+        if family is foreign_tools:
+            _limit_calls(takeable, c, w)
         usual = write_usual_functions(takeable, w) if family is foreign_tools else None
         if usual is None and lacks_raw_text(w):
             usual = [
@@ -172,6 +174,22 @@ def write_settings(c: Node, wire: Node, w: Writer) -> None:
             own["include_usage"] = Fated("emulated", "usage is always in the last event")
         if written or (not given and is_own(w)):
             wire[name] = written
+
+
+_UNCOUNTED = frozenset(("function", "custom", "namespace"))
+
+
+def _limit_calls(declared: list[Node], c: Node, w: Writer) -> None:
+    """Send the limit of a hosted tool as that of all their calls, which is the same where it is the only one.
+
+    https://developers.openai.com/api/reference/resources/responses/methods/create
+    """
+    hosted = [tool for tool in declared if tool.get("type") not in _UNCOUNTED]
+    if len(hosted) != 1 or type(hosted[0].get("max_uses")) is not int or refused("max_tool_calls", w):
+        return
+    most, limit = hosted[0]["max_uses"], c.get("max_tool_calls")
+    c["max_tool_calls"] = min(most, limit) if type(limit) is int else most
+    w.context["limited"] = True
 
 
 def _write_foreign(declared: list[Node], w: Writer) -> list[Any]:
