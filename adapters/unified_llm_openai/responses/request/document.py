@@ -18,7 +18,7 @@ from unified_llm.engine.shared.nearest_values import raise_output_limit
 from ...demands import JSON_UNMENTIONED, fit_identifier, fit_words, is_json_unmentioned, with_mode
 from ...effort import drop_refused
 from ..turns.history import is_own, read_items, write_items
-from ..values.tables import REQUEST
+from ..values.tables import ENCRYPTED, REQUEST
 from .demands import fit
 from .settings import read_settings, write_edits, write_instructions, write_settings
 
@@ -33,7 +33,6 @@ Node = dict[str, Any]
 
 # Protocols whose providers keep a conversation by default, as this one does.
 _KEEPING = frozenset(("google-interactions",))
-_ENCRYPTED = "reasoning.encrypted_content"
 _LEAST_OUTPUT = 16
 _PENALTIES = ("presence_penalty", "frequency_penalty")
 
@@ -94,9 +93,9 @@ def _write(c: Node, w: Writer, path: str) -> Node:
         wire["store"] = False
         w.added(wire, "store", "written because the target's default differs")
         reasoning, include = wire.get("reasoning"), wire.get("include") or []
-        if type(reasoning) is dict and reasoning.get("effort") != "none" and _ENCRYPTED not in include:
+        if type(reasoning) is dict and reasoning.get("effort") != "none" and ENCRYPTED not in include:
             # Nothing is stored, so what is not sent along is gone with the next turn.
-            wire["include"] = [*include, _ENCRYPTED]
+            wire["include"] = [*include, ENCRYPTED]
             w.added(wire, "include", "reasoning could not be replayed without it")
     if w.dialect and not w.same:
         fit(wire, c, w)

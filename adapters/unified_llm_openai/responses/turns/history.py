@@ -30,7 +30,7 @@ from unified_llm.types._tables import KNOWN_TYPES
 
 from ...demands import lacks_raw_text
 from ..request.demands import takeable_items
-from ..values.tables import CORE_ITEMS, SLUG
+from ..values.tables import CORE_ITEMS, ENCRYPTED, SLUG
 from .code import code_items, is_code
 from .custom_tools import CUSTOM_ITEMS, function_items, run_items
 from .fast_path import read_usual, write_usual
@@ -314,7 +314,8 @@ def _only_signed(node: Node, w: Writer) -> list[bool]:
 def has_foreign(node: Node, w: Writer) -> bool:
     """Whether an item, or a part of its content, has what returns to another provider alone.
 
-    That is opaque data, and the field that a readable text of reasoning came in.
+    That is opaque data, and the field that a readable text of reasoning came in. A client that requested encrypted
+    reasoning gets some of each, as from the API: several send none back without it, and fail.
     """
     for piece in node.get("opaque") or ():
         if is_foreign_piece(piece, w):
@@ -325,7 +326,15 @@ def has_foreign(node: Node, w: Writer) -> bool:
             for piece in part["opaque"]:
                 if is_foreign_piece(piece, w):
                     return True
-    return node.get("type") == "reasoning" and has_field(node, w)
+    return node.get("type") == "reasoning" and (has_field(node, w) or _is_required(node, w))
+
+
+def _is_required(node: Node, w: Writer) -> bool:
+    """Whether reasoning has a text, no opaque data, and a client that requested all of it encrypted."""
+    if w.facing != "client" or w.exchange is None or not w.crosses or node.get("opaque"):
+        return False
+    include = w.exchange.settings.get("include")
+    return type(include) is list and ENCRYPTED in include and bool(node.get("content") or node.get("summary"))
 
 
 # What a provider did by itself has an id of its own; without one it was done elsewhere.

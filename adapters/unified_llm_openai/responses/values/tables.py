@@ -17,6 +17,7 @@ from unified_llm.engine.shared.nearest_values import NEAREST_TIERS
 __all__ = [
     "CORE_EVENTS",
     "CORE_ITEMS",
+    "ENCRYPTED",
     "INCOMPLETE",
     "ITEMS",
     "NATIVES",
@@ -156,6 +157,9 @@ TOOLS = {
 }
 """Tools with their keys; `namespace`, which holds tools, is in tools.py."""
 
+
+ENCRYPTED = "reasoning.encrypted_content"
+"""The value of `include` that requests encrypted reasoning."""
 
 SLUG = "openai:"
 """The prefix that Open Responses requires before the types of items, tools and events that are not its own."""
