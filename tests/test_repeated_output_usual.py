@@ -47,17 +47,37 @@ ITEMS: list[dict[str, Any]] = [
      "content": [text("It is not.", logprobs=[]), text("Enjoy.")]},
     {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Thanks."}]},
 ]  # fmt: skip
-RECORD = {"id": "repeated", "protocol": RESPONSES, "kind": "request", "body": {"model": "m", "input": ITEMS}}
+THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"}
+SHORT = {"type": "message", "role": "assistant", "content": "Well."}
+IMAGE = {"type": "input_image", "image_url": "https://example.com/a.png", "detail": "auto"}
+PICTURE = {"type": "message", "role": "user", "content": [IMAGE]}
+ASKED, SAID, CALL, RESULT, ANSWER, THANKS = ITEMS
+CONVERSATIONS = {
+    "output": ITEMS,
+    "reasoning": [ASKED, THOUGHT, SAID, CALL, RESULT, THOUGHT, ANSWER, THANKS],
+    "reasoning behind": [ASKED, SHORT, THOUGHT, CALL, RESULT, SHORT, THOUGHT, THANKS],
+    "reasoning alone": [ASKED, THOUGHT, THANKS, THOUGHT, THOUGHT, SHORT, THANKS],
+    "reasoning before what is unusual": [ASKED, THOUGHT, SHORT, PICTURE, THOUGHT, PICTURE, SHORT, THOUGHT, PICTURE],
+}
+
+
+def record_of(items: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"id": "repeated", "protocol": RESPONSES, "kind": "request", "body": {"model": "m", "input": items}}
+
+
+RECORD = record_of(ITEMS)
 
 
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", CONVERSATIONS)
 def test_repeated_output_converts_alike_with_the_quick_way_and_without(
-    target: str, monkeypatch: pytest.MonkeyPatch
+    name: str, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    quick = converted(RECORD, target)
+    record = record_of(CONVERSATIONS[name])
+    quick = converted(record, target)
     with TARGETS[target].without_the_quick_way(monkeypatch):
         with test_openai_responses_usual.without_the_quick_way(monkeypatch):
-            slow = converted(RECORD, target)
+            slow = converted(record, target)
     assert quick == slow
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from toys import toy_adapter
 from unified_llm.engine import (
     Context,
     DeclarationError,
@@ -159,7 +160,7 @@ def test_an_unknown_key_of_an_object_inside_a_document_of_families_is_found() ->
     """The object is a node of the reader's, so that what is left over in it has a place in the report."""
     inner = Shape({"in?": integer("input_tokens")}, name="demo usage", node="usage")
     shape = Shape({"tokens?": nested("usage", inner)}, name="demo response", node="response")
-    r = Reader("demo")
+    r = Reader(toy_adapter("demo"))
     r.doc = {"tokens": {"in": 3, "zz": 1}}
     node = read_part(shape, r.doc, r, whole=False)
     assert node == {"usage": {"input_tokens": 3, "extra": {"demo": {"rest": {"zz": 1}}}}}

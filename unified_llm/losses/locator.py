@@ -27,6 +27,8 @@ __all__ = ["locate"]
 
 Node = dict[str, Any]
 
+# Nodes that are located one by one, in the order in which they were recorded, whatever their kinds.
+_FEW = 8
 # Counts that a canonical sum includes by its definition: what becomes of the sum becomes of them.
 PARTS: dict[Keys, str] = {
     ("input_tokens_details", "cached_tokens"): "input_tokens",
@@ -241,6 +243,11 @@ class Finder(Sources):
             return self.loss(nodes[0], keys, fate, detail, capability)
         known = self._laid_out(nodes, keys) or self._all_beside(nodes, keys)
         if known is None:
+            kinds: dict[str, list[Node]] = {}
+            for node in nodes:
+                kinds.setdefault(str(node.get("type")), []).append(node)
+            if len(nodes) > _FEW and 1 < len(kinds):
+                return [loss for each in kinds.values() for loss in self.alike(each, keys, fate, detail, capability)]
             return [loss for node in nodes for loss in self.loss(node, keys, fate, detail, capability)]
         below, places = known
         return list(map(maker(self.base, below, capability or self._capability(nodes[0], keys), fate, detail), places))

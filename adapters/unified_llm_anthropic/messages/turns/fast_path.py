@@ -8,7 +8,7 @@ which goes to the pairs. What is of these shapes must come out as the pairs woul
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from unified_llm.engine.pairs.outline import CALL, RESULT, ROLES, USER
@@ -20,6 +20,7 @@ from unified_llm.foundation.json_codec import dump_text
 __all__ = ["read_usual", "write_usual"]
 
 Node = dict[str, Any]
+Pairs = Callable[[Node, Writer], list[Any]]
 
 _ROLES = {"user": USER, "assistant": ROLES["assistant"], "system": ROLES["system"]}
 
@@ -139,15 +140,19 @@ def _read_texts(blocks: list[Any], trace: list[tuple[Node, Node]], texts: list[s
 # ---- writing --------------------------------------------------------------------------------------------------------
 
 
-def write_usual(items: list[Node], arguments: list[Node | None], start: int, out: list[Any], w: Writer) -> int:
+def write_usual(
+    items: list[Node], arguments: list[Node | None], start: int, out: list[Any], w: Writer, pairs: Pairs | None = None
+) -> int:
     """Write items from `start` on to messages while all that goes into one is a plain text, call or result.
 
     Gives the number of the first item of a message in which there is something else; their count at the end.
-    `arguments` are those of the items, by number.
+    `arguments` are those of the items, by number. `pairs` gives the blocks of reasoning, mostly none: that of another
+    provider is not sent.
     """
     add = out.append
     opened, role, turn = start, None, None  # the message that is open: where it begins, whose it is
     blocks: list[Node] | None = None  # its content; None where that is a text so far
+    parted = False  # whether reasoning that is not sent stands in front of it: then its content is blocks
     found: Any = None
     number, mark = start - 1, len(w.raw)
     try:
@@ -178,6 +183,20 @@ def write_usual(items: list[Node], arguments: list[Node | None], start: int, out
                 if size != 4 and (size != 5 or "turn" not in item) and not is_only_stated(item, _bare(item, w) - 4, w):
                     break
                 its, found = "assistant", {"type": "tool_use", "id": call_id, "name": name, "input": value}
+            elif kind == "reasoning" and pairs is not None:
+                if "extra" in item and not w.is_silent(item["extra"]):
+                    break
+                told, written = len(w.raw), pairs(item, w)
+                if role == "assistant":
+                    blocks = _opened(out[-1]) if blocks is None else blocks
+                    blocks += written
+                elif written:
+                    blocks, role = [*written], "assistant"
+                    add({"role": role, "content": blocks})
+                    opened, mark, parted = (opened, mark, False) if parted else (number, told, False)
+                elif not parted:
+                    opened, role, mark, parted = number, None, told, True
+                continue
             elif kind != "message":
                 break
             else:
@@ -191,7 +210,12 @@ def write_usual(items: list[Node], arguments: list[Node | None], start: int, out
                     break
                 if its != role or (its == "system" and (turn is None or turn != item.get("turn"))):
                     add({"role": its, "content": content})
-                    opened, role, turn, blocks, mark = number, its, item.get("turn"), None, told
+                    role, turn, blocks = its, item.get("turn"), None
+                    if parted and its == "assistant":
+                        blocks = _opened(out[-1])
+                    else:
+                        opened, mark = number, told
+                    parted = False
                     continue
                 if blocks is None:
                     blocks = _opened(out[-1])
@@ -200,7 +224,8 @@ def write_usual(items: list[Node], arguments: list[Node | None], start: int, out
             if its != role:
                 blocks = [found]
                 add({"role": its, "content": blocks})
-                opened, role, mark = number, its, told
+                opened, mark = (opened, mark) if parted and its == "assistant" else (number, told)
+                role, parted = its, False
             elif blocks is None:
                 blocks = _opened(out[-1])
                 blocks.append(found)
@@ -210,7 +235,7 @@ def write_usual(items: list[Node], arguments: list[Node | None], start: int, out
             return len(items)
     except (KeyError, TypeError):
         pass
-    if opened > start or role is not None:
+    if role is not None:
         out.pop()
     del w.raw[mark:]
     return opened
@@ -232,4 +257,4 @@ def _opened(message: Node) -> list[Node]:
 def _write_texts(parts: list[Node], w: Writer) -> list[Node] | None:
     """The blocks of parts that are plain texts and not empty: there is a law against empty ones."""
     texts = plain_texts(parts, w)
-    return None if texts is None else [{"type": "text", "text": text} for text in texts]
+    return [{"type": "text", "text": text} for text in texts] if texts else None

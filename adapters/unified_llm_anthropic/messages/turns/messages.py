@@ -160,7 +160,9 @@ def write_messages(items: Any, w: Writer) -> list[Node]:
         items = _paired(items, w)
     out: list[Any] = []
     start, arguments = 0, arguments_of(items)
-    while (start := write_usual(items, arguments, start, out, w)) < len(items):
+    # Towards a client reasoning may take an envelope along.
+    pairs = _write_item if w.facing == "provider" and not own_born(w) else None
+    while (start := write_usual(items, arguments, start, out, w, pairs)) < len(items):
         start = _write_unusual(items, start, out, w)
     return out
 

@@ -263,8 +263,6 @@ def _write_message(item: Node, size: int, parts: list[Node], w: Writer) -> bool:
     role, content = item.get("role"), item.get("content")
     if not (role == "assistant" or role == "user"):
         return False
-    if type(content) not in _CONTENT:
-        return False
     if size != 3:
         signature, marked, others = _beside(item, w) or ("", False, 0)
         if signature is not None or marked or (size - others != 3 and not is_only_stated(item, size - others - 3, w)):
@@ -272,12 +270,12 @@ def _write_message(item: Node, size: int, parts: list[Node], w: Writer) -> bool:
     if type(content) is str:
         parts.append({"text": content})
         return bool(content)
-    texts = plain_texts(content or [], w)
+    if type(content) is not list or not content:
+        return False
+    texts = plain_texts(content, w)
     if texts is not None:
         parts += [{"text": text} for text in texts]
         return True
-    if not content:
-        return False
     for part in content:
         text = part.get("text")
         if type(text) is not str or not text or part.get("type") not in _TEXTS:
@@ -309,7 +307,6 @@ def _beside(item: Node, w: Writer) -> tuple[str | None, bool, int] | None:
 
 
 _TEXTS = frozenset(("input_text", "output_text", "text"))
-_CONTENT = (str, list)
 
 
 def _signature(pieces: Any, w: Writer) -> str | None:
