@@ -66,7 +66,6 @@ class HeldFrames:
 
     def __init__(self) -> None:
         self._first: list[tuple[int, Event, tuple[Place, ...]]] = []
-        self._few: int = _MANY  # how many more of the first there are to come
         self._last: deque[tuple[int, Event, tuple[Place, ...]]] = deque(maxlen=_MOST)
         # Those that are tried, and by the number of each the numbers of those that it stands for.
         self.frames: list[_Frame] = []
@@ -75,19 +74,8 @@ class HeldFrames:
     def feed(self, number: int, event: Event, events: Iterable[Event]) -> None:
         """Take a frame with the canonical events that it became. Nothing more is spent on a stream that ends well."""
         # Not the canonical events: so many objects more would be alive.
-        places = tuple(
-            [
-                (each["choice"] if "choice" in each else 0, each["output_index"])
-                for each in events
-                if "output_index" in each
-            ]
-        )
-        frame = (number, event, places)
-        if self._few:
-            self._first.append(frame)
-            self._few -= 1
-        else:
-            self._last.append(frame)
+        places = tuple([(each.get("choice", 0), each["output_index"]) for each in events if "output_index" in each])
+        (self._first if len(self._first) < _MANY else self._last).append((number, event, places))
 
     def _choose(self, items: dict[Place, str]) -> None:
         """Choose the frames to try: all of a few, and of many the opening and a few of each shape."""

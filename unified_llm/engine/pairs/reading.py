@@ -340,18 +340,13 @@ class Reader:
         self.places[id(node), *keys] = wire
 
     def lay(self, node: Node, places: Places) -> None:
-        """Note where many leaves came from, as `place` does for one. A place that is noted for one of them wins."""
+        """Note where many leaves are in the node's wire node, as `place` does; a place that is noted for one wins."""
         if self.number is None:
             self.owed.append(partial(_lay, node, places))
         else:
-            known, placed = self.places, self.placed
             here = id(node)
-            for keys, wire in places:
-                if wire[:1] == (...,):
-                    self.place(node, keys, wire)
-                else:
-                    placed.append((node, keys))
-                    known[here, *keys] = wire
+            self.placed += [(node, keys) for keys, _ in places]
+            self.places.update({(here, *keys): wire for keys, wire in places})
 
     def here(self, *keys: Any) -> tuple[Any, ...]:
         """The path of what stands at `keys` of the document being read; in a stream, of the event being read."""
