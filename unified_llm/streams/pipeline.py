@@ -56,20 +56,22 @@ class Frames(Protocol):
 class _Frames:
     """Those that are kept for the notes on them, and the last ones."""
 
-    __slots__ = ("_docs", "_recent")
+    __slots__ = ("_docs", "_last", "_recent")
 
     def __init__(self, docs: dict[int, Any], recent: deque[tuple[int, Any]]) -> None:
         self._docs = docs
         self._recent = recent
+        self._last: dict[int, Any] | None = None
 
     def get(self, number: int, /) -> Any:
         """The data of an event, None where they are not known any longer."""
         if number in self._docs:
             return self._docs[number]
-        for known, data in reversed(self._recent):  # mostly it is the last one
-            if known == number:
-                return data
-        return None
+        if self._last is None:
+            if self._recent and self._recent[-1][0] == number:  # as mostly
+                return self._recent[-1][1]
+            self._last = dict(self._recent)
+        return self._last.get(number)
 
 
 class Pipe:
