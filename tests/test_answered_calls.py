@@ -178,3 +178,13 @@ def test_what_returns_is_not_reported_as_lost(steps: list[Node], target: str) ->
     stream = ul.convert_stream(frames, source=INTERACTIONS, target=target, secret="s")
     assert [*stream]
     assert [loss for loss in (*done.losses, *stream.losses) if loss.fate == "lost"] == []
+
+
+def test_arguments_that_came_in_pieces_are_reported_where_they_stood() -> None:
+    frames = list(
+        ul.write_stream(ul.decompose(ul.read(interaction([CALL, RESULT]), INTERACTIONS, "response")), INTERACTIONS)
+    )
+    place = next(at for at, frame in enumerate(frames) if "arguments" in frame["data"].get("delta", ()))
+    stream = ul.convert_stream(iter(frames), source=INTERACTIONS, target="openai-responses")
+    assert [*stream]
+    assert {loss.path: loss.fate for loss in stream.losses}[f"/{place}/data/delta/arguments"] == "lost"
