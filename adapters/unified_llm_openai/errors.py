@@ -113,7 +113,7 @@ CODE_OF = {
 }
 # The code that comes with a class whose type word has its meaning already: clients of OpenAI look at either.
 _USUAL_CODE = {"rate_limit": "rate_limit_exceeded"}
-# What is missing is told by the message alone: "model: x", "models/x is not found", "Model 'x' was not found".
+# Only the message names what is missing: "model: x", "models/x is not found", "Model 'x' was not found".
 _MODEL = re.compile(r"\bmodels?\b", re.IGNORECASE)
 _NO_MODEL = "model_not_found"
 # Where a code may be null: in errors of these protocols. One without a source is made of what a client raised.
