@@ -64,8 +64,10 @@ def test_trap_102_calls_stay_calls_and_text_stays_text() -> None:
 def test_trap_102_json_without_a_schema_is_told() -> None:
     body = {"model": "m", "messages": [USER], "response_format": {"type": "json_object"}}
     done = ul.convert(body, source=CHAT, target=MESSAGES)
-    assert "output_config" not in done.value
-    assert "output.structured" in lost(done).values()
+    assert "output_config" not in done.value and "tools" not in done.value
+    assert "valid JSON" in done.value["system"][0]["text"]
+    found = [(loss.path, loss.fate) for loss in done.losses if loss.capability == "output.structured"]
+    assert found == [("/response_format/type", "approximated")]
 
 
 TEXT = {"format": {"type": "json_schema", "name": "x", "schema": PERSON}}
