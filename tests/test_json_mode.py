@@ -68,7 +68,7 @@ def test_the_instruction_stands_behind_a_cached_system_text() -> None:
     assert len(done.value["system"]) == 2
 
 
-def test_a_format_of_text_is_no_instruction() -> None:
+def test_a_format_of_text_adds_no_instruction() -> None:
     done = ul.convert({**ASKED[CHAT], "response_format": {"type": "text"}}, source=CHAT, target=MESSAGES)
     assert done.value["system"] == "Be brief." or done.value["system"] == [{"type": "text", "text": "Be brief."}]
 

@@ -161,7 +161,7 @@ ARGUMENTS = re.compile(r"\b(on_loss|base_url|api_key|timeout=|models=|upstream=)
 
 
 def test_readers_who_can_set_no_argument_are_told_of_none() -> None:
-    """Clients of a gateway: an argument as a subject, `check base_url`, is no more use to them than `base_url=`."""
+    """Clients of a gateway: an argument as a subject, `check base_url`, helps them as little as `base_url=`."""
     told = {place: text for place, (hint, _) in made().items() if ARGUMENTS.search(text := hint.in_words(NO_WORDS))}
     assert told == {}
 

@@ -272,7 +272,7 @@ def called_as_function(c: Node) -> Node:
 
 
 JSON_UNMENTIONED = "JSON mode is refused where no message mentions JSON"
-"""Why a message asks for JSON that the source does not have."""
+"""Why there is a message about JSON that the source does not have."""
 
 
 def is_json_unmentioned(form: Any, messages: list[Node]) -> bool:

@@ -1,4 +1,4 @@
-"""What clients of a gateway are told: no argument of Python, no field of the configuration, which they cannot set."""
+"""Errors for clients of a gateway name no argument of Python and no field of the configuration."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def test_the_file_is_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_file_is_watched_behind_a_defect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error that nobody expected ended the watch, and no later change was seen."""
+    """An unexpected error ended the watch, and no later change was seen."""
     monkeypatch.setattr(reload_module, "_EVERY", 0.02)
     found = Running(tmp_path, FIRST)
 

@@ -134,7 +134,7 @@ class Environment(Words):
 
 @contextmanager
 def mistakes_in(words: Words, where: str = "") -> Iterator[None]:
-    """Raise `InvalidArgument` for what is wrong with an upstream, in the words of whoever declared it."""
+    """Raise `InvalidArgument` for what is wrong with an upstream, in the words of the place that declares it."""
     try:
         yield
     except (ValueError, LookupError, MissingExtra) as error:

@@ -83,14 +83,14 @@ def load_at_once(tool: Node, written: list[Any], w: Writer) -> None:
 
 
 AS_JSON = (
-    "The text of your answer must be valid JSON and nothing else: an object, unless the conversation asks for another "
+    "The text of your answer must be valid JSON and nothing else: an object, unless the conversation requires another "
     "JSON value. Write no text before or after it, and no Markdown code fence."
 )
 """The instruction that stands for JSON mode."""
 
 
 def is_json_mode(c: Node) -> bool:
-    """Whether a request asks for JSON of any schema.
+    """Whether a request has the format of JSON without a schema.
 
     >>> is_json_mode({"text": {"format": {"type": "json_object"}}}), is_json_mode({"text": None})
     (True, False)
@@ -101,7 +101,7 @@ def is_json_mode(c: Node) -> bool:
 
 
 def instructed_json(instructions: Any) -> list[Node]:
-    """The parts of the instructions of a request, and the one that asks for JSON behind them.
+    """The parts of the instructions of a request, and the one that requires JSON behind them.
 
     A model follows it nearly always, but nothing enforces it: the format is reported as approximated.
     """

@@ -205,7 +205,7 @@ def async_url(url: str) -> sa.URL:
     """The URL with its driver. Raises `ConfigError`."""
     try:
         made = sa.make_url(url)
-    except (sa.exc.ArgumentError, ValueError):  # a port that is no number
+    except (sa.exc.ArgumentError, ValueError):  # the port is not a number
         raise ConfigError(["state.url: not a database URL; use sqlite:///FILE or postgresql://..."]) from None
     kind = made.get_backend_name()
     if kind == "sqlite":

@@ -208,7 +208,7 @@ def fit_foreign(wire: Node, messages: list[Node], w: Writer) -> None:
 
 
 def _mention_json(messages: list[Node], w: Writer) -> None:
-    """Ask for JSON in the first message, which is the only one of the system that some models take."""
+    """Require JSON in the first message, which is the only one of the system that some models take."""
     first = messages[0] if messages else {}
     if first.get("role") == "system" and type(first.get("content")) is str:
         messages[0] = {**first, "content": f"{first['content']}\n\n{AS_JSON}"}

@@ -109,7 +109,7 @@ def _write(c: Node, w: Writer, path: str) -> Node:
 
 
 def _mention_json(wire: Node, w: Writer) -> None:
-    """Ask for JSON in front of input that does not mention it; the instructions do not count."""
+    """Require JSON in front of input that does not mention it; the instructions do not count."""
     given = wire.get("input")
     items = [{"type": "message", "role": "user", "content": given}] if type(given) is str else given or []
     if is_json_unmentioned(wire["text"].get("format"), items):
