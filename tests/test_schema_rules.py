@@ -206,7 +206,7 @@ def test_a_placeholder_is_told_from_what_the_profile_calls_accepted() -> None:
 
 
 def test_an_optional_constant_may_be_null_in_a_strict_schema() -> None:
-    """null is among the values of `enum` and no value of `const`, whatever the type beside them says."""
+    """null is among the values of `enum` and no value of `const`, whatever type stands beside them."""
     properties = {"a": {"const": 3}, "b": {"type": ["string", "null"], "enum": ["x"]}, "c": {"const": "y"}}
     done = lower({"type": "object", "properties": properties, "required": ["c"]}, STRICT)
     assert done.schema["properties"] == {
