@@ -95,7 +95,7 @@ def test_an_output_that_is_null_is_an_empty_list() -> None:
 def test_a_result_of_a_function_that_returned_nothing_is_empty(given: Node, target: str) -> None:
     """A client sends None for what a function without a value returned; its call was answered all the same."""
     call = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-    said = [{"role": "user", "content": "q"}, {"role": "assistant", "content": None, "tool_calls": [call]},
+    said: list[Node] = [{"role": "user", "content": "q"}, {"role": "assistant", "content": None, "tool_calls": [call]},
             {"role": "tool", "tool_call_id": "call_1", **given}, {"role": "user", "content": "go"}]  # fmt: skip
     body = {"model": "m", "messages": said, "tools": [{"type": "function", "function": {"name": "f"}}]}
     assert ul.convert(body, source=CHAT, target=CHAT).value == body

@@ -229,9 +229,9 @@ def test_a_call_of_a_function_that_is_forced_is_not_met_by_a_hosted_tool(source:
 
 # ---- how often a tool is called --------------------------------------------------------------------------------------
 
-SMALL = {"model": "m", "max_tokens": 100, "messages": [{"role": "user", "content": "q"}]}
-LIMITED = {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}
-DECLARED = {"name": "f", "input_schema": {"type": "object", "properties": {}}}
+SMALL: Node = {"model": "m", "max_tokens": 100, "messages": [{"role": "user", "content": "q"}]}
+LIMITED: Node = {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}
+DECLARED: Node = {"name": "f", "input_schema": {"type": "object", "properties": {}}}
 
 
 @pytest.mark.parametrize("beside", [[], [DECLARED]], ids=["alone", "beside a function"])
