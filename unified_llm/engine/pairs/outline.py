@@ -17,7 +17,7 @@ ROLES = {"assistant": ASSISTANT, "system": "s", "developer": "s"}
 """The letter of a message by its role; any other role is the user's."""
 
 STATED = ("id", "status", "phase")
-"""What names an item of the model's, and has what became of it, beside what makes it a message or a call."""
+"""Keys that name an item of the model's, and give its state, beside those that make it a message or a call."""
 
 _KINDS = {
     "reasoning": "r",
