@@ -188,3 +188,18 @@ def test_arguments_that_came_in_pieces_are_reported_where_they_stood() -> None:
     stream = ul.convert_stream(iter(frames), source=INTERACTIONS, target="openai-responses")
     assert [*stream]
     assert {loss.path: loss.fate for loss in stream.losses}[f"/{place}/data/delta/arguments"] == "lost"
+
+
+def test_arguments_that_came_with_their_step_are_reported_too() -> None:
+    frames = [
+        ("interaction.created", {"interaction": {"id": "i", "object": "interaction", "status": "in_progress"}}),
+        ("step.start", {"index": 0, "step": CALL}),
+        ("step.stop", {"index": 0}),
+        ("step.start", {"index": 1, "step": RESULT}),
+        ("step.stop", {"index": 1}),
+        ("interaction.completed", {"interaction": {"id": "i", "object": "interaction", "status": "completed"}}),
+    ]
+    events = ({"event": kind, "data": {**data, "event_type": kind}} for kind, data in frames)
+    stream = ul.convert_stream(events, source=INTERACTIONS, target="openai-responses")
+    assert [*stream]
+    assert {loss.path: loss.fate for loss in stream.losses}["/1/data/step"] == "lost"

@@ -226,6 +226,8 @@ class Step:
             # As the model wrote it, and as in its pieces, where the answer in one piece has an object.
             item["arguments"] = "".join(self.args)
             r.made(item, r.gather({**wire, "arguments": item["arguments"]}, self.sources))
+        elif self.kind in ARGUMENTS:
+            r.made(item, r.gather({**wire}, self.sources))
         return item
 
     def _whole(self, key: str, r: Reader) -> Any:
