@@ -178,13 +178,3 @@ def test_an_answer_as_audio_returns_by_its_id_whether_or_not_its_transcript_is_s
 def test_an_answer_as_audio_whose_words_a_client_changed_does_not_return(surface: str) -> None:
     message = returned(surface, lambda text: text.replace('"Hello there"', '"Goodbye"'))
     assert "audio" not in message and "Goodbye" in json.dumps(message)
-
-
-def test_the_transcript_of_streamed_audio_is_text_of_converse() -> None:
-    """ConverseStream has no delta of audio, as the whole answer has a block of it: nothing of the answer was sent."""
-    events = list(ul.convert_stream(iter(STREAM), source=CHAT, target="amazon-converse"))
-    deltas = [each["data"]["delta"] for each in events if each["event"] == "contentBlockDelta"]
-    assert "".join(each["text"] for each in deltas) == "Hello there"
-    whole = spoken(data="AAAA", transcript="Hello there")
-    done = ul.convert(whole, source=CHAT, target="amazon-converse", kind="response")
-    assert [list(block) for block in done.value["output"]["message"]["content"]] == [["audio"]]

@@ -15,7 +15,6 @@ from unified_llm.engine.pairs.mapping import Fated, IllTyped, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.file_types import type_of_file
-from unified_llm.engine.shared.text_fallbacks import transcript_as_text
 
 from ..values import format_of, is_own, media_type_of, move
 from .text import answers, parts, written
@@ -160,8 +159,6 @@ _SOUNDS = {"pcm16": "pcm", "x-wav": "wav"}
 @written(answers, "output_audio", "input_audio")
 @written(parts, "input_audio", "output_audio")
 def _write_audio(c: Node, w: Writer) -> Node | None:
-    if w.context.get("streaming") and (text := transcript_as_text(c)) is not None:
-        return {"text": text}  # a stream has no audio
     said = c.get("format")
     word = said if media_type_of("audio", said) else _SOUNDS.get(str(said))
     if said is not None and word is None:

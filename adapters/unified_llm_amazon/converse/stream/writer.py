@@ -215,7 +215,7 @@ class ConverseWriter(BlockWriter):
         if kind == "response.content_part.done":
             return self._part_done(event["part"], place)
         if kind in UNHEARD:
-            self.w.report(event, ("delta",), "lost", "amazon-converse streams no parts of it")
+            self.w.report(event, ("delta",), "lost", "amazon-converse streams it as a whole")
         return []
 
     def _text(self, text: str, place: Any) -> list[Event]:
