@@ -1,7 +1,6 @@
 """One reading, wire to canonical.
 
-The engine copies each node before a pair consumes it, so the caller's document stays whole, and notes which canonical
-node came from which wire node, so that a loss can be traced to the leaf it came from (`locator.py`).
+Each node is copied before a pair consumes it, and which wire node it came from is noted, for losses (`locator.py`).
 """
 
 from __future__ import annotations
@@ -117,8 +116,7 @@ class Reader:
         self.trace: list[tuple[Node, Node]] = []
         # The same of nodes that were read in one go, in order: put into the trace when that is used (`traced`).
         self.runs: list[tuple[list[Node], list[Any]]] = []
-        # What is noted of documents that shapes read, when a loss needs it.
-        self.owed: list[Callable[[Reader], None]] = []
+        self.owed: list[Callable[[Reader], None]] = []  # notes of what shapes read, made when a loss needs them
         self.below: dict[int, tuple[Any, ...]] = {}
         self.places: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         # Where those nodes stand in the document whose reader has it anyway, by identity, and where the leaves of
