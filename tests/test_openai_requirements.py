@@ -74,7 +74,7 @@ def tokens(data: Any) -> list[Node]:
 
 TEXT = "Go there."
 PAGES = [
-    {"type": "url_citation", "end_index": 2},
+    {"type": "url_citation", "url": "https://b.example", "end_index": 2},
     {"type": "url_citation", "url": "https://a.example", "start_index": 3},
 ]
 
@@ -92,10 +92,10 @@ def test_a_citation_has_a_page_a_title_and_bounds(target: str) -> None:
         found = value["output"][0]["content"][0]["annotations"]
     keys = ("url", "title", "start_index", "end_index")
     assert [tuple(note[key] for key in keys) for note in found] == [
-        ("", "", 0, 2),
+        ("https://b.example", "", 0, 2),
         ("https://a.example", "", 3, len(TEXT)),
     ]
-    added = [(0, "url"), (0, "title"), (0, "start_index"), (1, "title"), (1, "end_index")]
+    added = [(0, "title"), (0, "start_index"), (1, "title"), (1, "end_index")]
     assert {place.format(*each) for each in added} <= {path for side, path in fates if side == "target"}
     assert ("target", place.format(1, "start_index")) not in fates
 
