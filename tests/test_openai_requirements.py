@@ -368,19 +368,6 @@ def test_a_number_of_alternatives_is_sent_beside_a_request_for_log_probabilities
     assert [loss.fate for loss in done.losses if "logprobs" in loss.path.lower()] == (["added"] if number else [])
 
 
-def test_a_whole_answer_has_a_fingerprint_and_a_chunk_has_none() -> None:
-    """The SDK of OpenRouter demands a text or null of an answer, and takes no null in a chunk.
-
-    OpenAI's own answers have null where there is none.
-    """
-    value, _ = answered(message({"type": "text", "text": "Hi"}), MESSAGES, CHAT)
-    assert value["system_fingerprint"] is None
-    chunks = ul.convert_stream([{"event": None, "data": generated({"text": "Hi"})}], source=GENERATE, target=CHAT)
-    assert all("system_fingerprint" not in chunk["data"] for chunk in chunks if type(chunk["data"]) is dict)
-    own = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": []}
-    assert answered(own, CHAT, CHAT)[0] == own
-
-
 @pytest.mark.parametrize("content", [None, "", [{"type": "text", "text": ""}]])
 def test_no_empty_message_parts_reasoning_from_its_call(content: Any) -> None:
     """Agent Framework names the agent in each message. Reasoning has to precede the item that it led to."""

@@ -239,9 +239,6 @@ def write_response(c: Node, w: Writer) -> Any:
             wire["usage"] = counts
     elif "usage" in c:
         wire["usage"] = c.pop("usage")
-    if w.source != w.protocol and not is_born_here(w.doc, w):
-        # As OpenAI writes it where it has none; the SDK of OpenRouter refuses an answer without it.
-        wire["system_fingerprint"] = None
     return wire
 
 
