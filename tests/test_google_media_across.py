@@ -146,5 +146,5 @@ def test_what_is_added_to_an_image_in_a_stream_is_reported_once_and_where_it_is(
     done = ul.convert_stream(interaction(text("First,"), bare, text("then")), source=INTERACTIONS, target=GC)
     frames = list(done)
     added = [loss.path for loss in done.losses if loss.fate == "added"]
-    assert added == ["/1/data/candidates/0/content/parts/0/inlineData/mimeType"]
+    assert added == ["/1/data/candidates/0/content/parts/0/inlineData/mimeType", "/3/data/usageMetadata"]
     assert frames[1]["data"]["candidates"][0]["content"]["parts"][0]["inlineData"]["mimeType"] == "image/png"

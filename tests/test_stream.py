@@ -248,7 +248,7 @@ def test_frames_are_kept_for_their_own_protocol_alone(source: str) -> None:
     streams = adapter(source).streams
     kept = {}
     for own in (True, False):
-        reading = Reader(source)
+        reading = Reader(adapter(source))
         reading.frames = own
         reader = streams.reader(reading)
         events = [event for frame in frames for event in reader.feed(frame)] + reader.close()

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
-from unified_llm.engine.declarations import pinned
 
 import _capabilities
 import unified_llm as ul
@@ -17,6 +16,7 @@ from unified_llm.cli import app
 from unified_llm.drift import CANONICAL, OBSERVED, layout
 from unified_llm.drift.render import MARKS, html, markdown
 from unified_llm.engine.registry import adapter, protocols
+from unified_llm.engine.sdk_declarations import pinned
 
 ROOT = Path(__file__).parents[2]
 

@@ -70,7 +70,8 @@ def test_trap_167_nulls_of_the_wire_stay_nulls() -> None:
 def test_trap_170_the_envelope_is_ours_whatever_came() -> None:
     error = {"type": "rate_limit", "message": "m", "status": 429}
     done = ul.write({"error": error}, CHAT, "error")
-    assert done.value == {"error": {"message": "m", "type": "rate_limit_error", "param": None, "code": None}}
+    told = {"message": "m", "type": "rate_limit_error", "param": None, "code": "rate_limit_exceeded"}
+    assert done.value == {"error": told}
     assert done.http["status"] == 429
 
 

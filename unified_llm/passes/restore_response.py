@@ -200,6 +200,7 @@ class RestoringWriter:
         self._number: int | None = -1
         self._now: dict[int, Node] = {}
         self._noted = 0
+        self._before: tuple[int | None, dict[int, Node]] = (-1, {})  # and of all events until the one of this number
 
     def feed(self, event: Event) -> list[Event]:
         """Restore one event and write it; returns the wire events."""
@@ -317,16 +318,13 @@ class RestoringWriter:
 
         An item that opens was read in this event, if it was read at all: nothing before it is looked through.
         """
-        wires = self._read_now()
-        if not opening and any(id(old) not in wires for _, old in replaced):
-            wanted = {id(old) for _, old in replaced}
-            wires = {}
-            for made, wire in self.reader.latest():
-                if id(made) in wanted:
-                    wires.setdefault(id(made), wire)
-                    if len(wires) == len(wanted):
-                        break
-        self.reader.trace += [(new, wires[id(old)]) for new, old in replaced if new is not old and id(old) in wires]
+        now = self._read_now()
+        here = opening or all(id(old) in now for _, old in replaced)
+        before = {} if here else self._read_before()
+        for new, old in replaced:
+            wire = now.get(id(old)) or before.get(id(old))
+            if wire is not None and new is not old:
+                self.reader.trace.append((new, wire))
 
     def _read_now(self) -> dict[int, Node]:
         """The wire nodes of the canonical ones that were read in this event."""
@@ -338,6 +336,16 @@ class RestoringWriter:
             self._now[id(made)] = wire
         self._noted = len(trace)
         return self._now
+
+    def _read_before(self) -> dict[int, Node]:
+        """The same of all that were read until this event: a reader may hold many items, and release them at once."""
+        number, wires = self._before
+        if number != self.reader.number:
+            wires = {}
+            for made, wire in self.reader.latest():
+                wires.setdefault(id(made), wire)
+            self._before = self.reader.number, wires
+        return wires
 
 
 def _unframed(event: Event, protocol: str) -> Event:

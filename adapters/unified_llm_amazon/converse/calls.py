@@ -135,6 +135,8 @@ def _write_result(c: Node, w: Writer) -> Node:
         del c["executor"]
     elif c.get("executor") == "client":
         del c["executor"]
+    elif c.get("executor") == "provider":
+        c["executor"] = Fated("approximated", "represented by its call")
     return {"toolResult": wire}
 
 
