@@ -5,7 +5,7 @@ What is known of those is in the trail (`event_sources.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...foundation.json_paths import Keys, at, follow, pointer
@@ -29,9 +29,9 @@ class StreamFinder(Finder):
         self.trail: Trail = trail
         self.sent: int = sent
         self._read = trail.nodes
-        self._made_of: dict[int, list[int]] = trail.made_of
-        self._places_of: Mapping[int, Iterable[Keys]] = trail.places_of
-        self.wires, self.turns = trail.wires, trail.turns
+        self._made_of, self._places_of = trail.made_of, trail.places_of
+        self.wires: dict[int, Any] = trail.wires
+        self.turns: dict[int, Any] = trail.turns
         self.now: Keys = (trail.reader.number, "data")
         self._places: dict[int, Keys] = {}  # where wire nodes stand
         # By wire node that was put together: the places of the pieces below each place; and the losses so expanded.
