@@ -371,6 +371,7 @@ def test_one_call_at_a_time_is_read_and_written_back() -> None:
         (NOVA, ["\n", "END", ""], ["\n", "END"]),
         (NOVA, [""], None),
         (CLAUDE, ["\n"], None),
+        ("anthropic.claude-3-haiku-20240307-v1:0", ["\n", "END"], ["END"]),  # which does not think
     ],
 )
 def test_texts_that_stop_nothing_are_left_out_and_reported(model: str, stop: list[str], left: Any) -> None:

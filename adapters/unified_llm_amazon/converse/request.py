@@ -17,7 +17,7 @@ from unified_llm.engine.pairs.mapping import Fated, IllTyped, take
 from unified_llm.engine.pairs.reading import Reader
 from unified_llm.engine.pairs.writing import Writer
 from unified_llm.engine.shared.emulation import AS_JSON, SENT_AS_INSTRUCTION, is_json_mode
-from unified_llm.engine.shared.nearest_values import NEAREST_TIERS
+from unified_llm.engine.shared.nearest_values import NEAREST_TIERS, leave_out_blank_stops
 from unified_llm.foundation.errors import InvalidBody
 from unified_llm.foundation.urls import segment
 
@@ -32,6 +32,7 @@ __all__ = ["read_count_request", "read_request", "write_count_request", "write_r
 Node = dict[str, Any]
 
 _STREAM = "converse-stream"
+_ANTHROPIC = "anthropic"  # the maker of the models that refuse stop sequences of white space
 _INFERENCE = {
     "maxTokens": ("max_output_tokens", (int,)),
     "temperature": ("temperature", (int, float)),
@@ -139,8 +140,9 @@ def write_request(c: Node, w: Writer) -> Node:
     _write_path(c, w, _STREAM if c.get("stream") is True else "converse")
     _write_prompt(c, wire, w)
     settle_settings(c, w)
-    if type(c.get("stop")) is list and not is_own(w):
-        _leave_out_blank_stops(c, w)
+    if c.get("stop") and not is_own(w):
+        # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InferenceConfiguration.html
+        leave_out_blank_stops(c, w, spaces=model_of(w).provider == _ANTHROPIC)
     config: Node = {}
     for key, (name, _) in _INFERENCE.items():
         if c.get(name) is not None and type(c[name]) is not Fated:
@@ -164,25 +166,6 @@ def write_request(c: Node, w: Writer) -> Node:
         elif streams is True and "path" not in w.http:
             c["stream"] = Fated("lost", "represented by the path, which needs a model")
     return wire
-
-
-def _leave_out_blank_stops(c: Node, w: Writer) -> None:
-    """An empty text stops nothing, and is refused; Anthropic's models refuse what is nothing but white space too.
-
-    https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InferenceConfiguration.html
-    """
-    reasoning = model_of(w).reasoning
-    strict = reasoning.adaptive or reasoning.budget is not None
-    blank = [type(text) is str and not (text.strip() if strict else text) for text in c["stop"]]
-    if not any(blank):
-        return
-    if all(blank):
-        c["stop"] = Fated("lost", "blank texts are refused")
-        return
-    for index, refused in enumerate(blank):
-        if refused:
-            w.report(w.doc, ("stop", index), "lost", "blank texts are refused")
-    c["stop"] = [text for text, refused in zip(c["stop"], blank) if not refused]
 
 
 def _write_top_k(c: Node, wire: Node, w: Writer) -> None:

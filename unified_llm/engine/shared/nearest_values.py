@@ -1,5 +1,5 @@
 """The nearest that a target has for a value of another protocol: a lifetime of the cache ("5m", "12h"), a service tier,
-a limit of output.
+a limit of output, stop sequences.
 
 A lifetime is a promise of at least so long: a longer one keeps it, and the longest there is stands for what is beyond.
 """
@@ -14,7 +14,7 @@ from ..pairs.mapping import Fated, take
 if TYPE_CHECKING:
     from ..pairs.writing import Writer
 
-__all__ = ["NEAREST_TIERS", "fit_lifetime", "nearest", "raise_output_limit"]
+__all__ = ["NEAREST_TIERS", "fit_lifetime", "leave_out_blank_stops", "nearest", "raise_output_limit"]
 
 Node = dict[str, Any]
 
@@ -74,3 +74,26 @@ def raise_output_limit(c: Node, w: Writer, least: int = 1) -> None:
     if w.crosses and type(limit) is int and limit < least:
         c["max_output_tokens"] = least
         w.report(w.doc, ("max_output_tokens",), "approximated", f"the least is {least}")
+
+
+def leave_out_blank_stops(c: Node, w: Writer, *, spaces: bool = True) -> None:
+    """Leave out of a request, and report, the stop sequences that are empty: APIs refuse them.
+
+    `spaces`: those of white space alone are refused, too.
+    """
+    stop = c["stop"]
+    texts = stop if type(stop) is list else []
+    blank = [type(text) is str and not (text.strip() if spaces else text) for text in texts]
+    if not any(blank):
+        return
+    if all(blank):
+        w.report(w.doc, ("stop",), "lost", _BLANK)
+        del c["stop"]
+        return
+    for index, refused in enumerate(blank):
+        if refused:
+            w.report(w.doc, ("stop", index), "lost", _BLANK)
+    c["stop"] = [text for text, refused in zip(texts, blank) if not refused]
+
+
+_BLANK = "blank texts are refused"

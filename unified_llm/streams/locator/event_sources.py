@@ -134,7 +134,7 @@ class Trail:
             own = set(map(id, events))
             left = [pair for pair in news if id(pair[0]) not in own]
         end = mark + len(left)
-        if left != news:
+        if len(left) < len(news):
             self._forget(left, mark, end)
         if left:
             self._notes.append((self.reader.number or 0, end))

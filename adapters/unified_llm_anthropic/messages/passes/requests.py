@@ -21,6 +21,7 @@ from unified_llm.engine.shared.emulation import (
     instructed_json,
     is_json_mode,
 )
+from unified_llm.engine.shared.nearest_values import leave_out_blank_stops
 from unified_llm.engine.shared.text_fallbacks import without_media
 from unified_llm.models.profiles import ModelProfile
 from unified_llm.passes.tools.tool_choice import ChoiceIndex, entry_keys, tool_keys
@@ -102,7 +103,7 @@ def settle_foreign(c: Node, w: Writer, x: Joined) -> None:
     if not c.keys().isdisjoint(SAMPLING):
         _settle_sampling(c, x, model)
     if c.get("stop"):
-        _settle_stop(c, w, x)
+        leave_out_blank_stops(c, w)
     if type(c.get("context_management")) is list:
         _settle_compaction(c, x, model)
     for index, _ in enumerate(c.pop("include", None) or ()):
@@ -354,24 +355,6 @@ def _settle_sampling(c: Node, x: Joined, model: ModelProfile) -> None:
     if temperature is not None and c.get("top_p") is not None:
         x.lost(c, ("top_p",), "not together with temperature")
         del c["top_p"]
-
-
-def _settle_stop(c: Node, w: Writer, x: Joined) -> None:
-    stop = c["stop"]
-    blank = [type(text) is str and not text.strip() for text in stop] if type(stop) is list else []
-    if all(blank):
-        if blank:
-            x.lost(c, ("stop",), _BLANK)
-            del c["stop"]
-        return
-    for index, refused in enumerate(blank):
-        if refused:
-            w.report(w.doc, ("stop", index), "lost", _BLANK)
-    if any(blank):
-        c["stop"] = [text for text, refused in zip(stop, blank) if not refused]
-
-
-_BLANK = "blank texts are refused"
 
 
 def _settle_compaction(c: Node, x: Joined, model: ModelProfile) -> None:
